@@ -1,0 +1,2 @@
+//! Placeholder entry.
+fn main() {}

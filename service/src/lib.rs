@@ -1,0 +1,1 @@
+//! remote-session-web-ui.
