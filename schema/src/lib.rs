@@ -1,1 +1,43 @@
-//! ingress-schema.
+//! Cap'n Proto schema of the ingress service: what crosses a process boundary.
+//!
+//! | schema | written by | read by |
+//! |---|---|---|
+//! | `discriminator.capnp` | the kernel | the service, once, before its first accept |
+//! | `policy.capnp` | the service, at boot | operators, the harness |
+//! | `evidence.capnp` | the service, on request | operators, the harness |
+//!
+//! Beside the bindings, [`listen`] holds the one reading of a listen grant's
+//! badge, shared by the manifest compiler and the kernel.
+//!
+//! # Evolution
+//! Append only. A field or method keeps its number, type, unit and meaning for
+//! ever, a new one takes the next number, and a reader of an older message sees
+//! the new field's default, which therefore always means "none" or "not known".
+//! The files in `golden/` are messages of fixed values; a change that alters one
+//! of them, or that cannot read one any more, is not an append.
+//!
+//! Generated code lives in [`generated`] and is made at build time by the
+//! `capnp` compiler; nothing generated is kept in the tree.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod generated;
+pub mod listen;
+
+pub use generated::{discriminator_capnp, evidence_capnp, policy_capnp};
+
+/// Interface id of `CapDiscriminator`, as a CapSet entry carries it.
+pub const CAP_DISCRIMINATOR_INTERFACE_ID: u64 =
+    discriminator_capnp::cap_discriminator::_private::TYPE_ID;
+
+/// CapSet name under which the kernel injects the discriminator.
+pub const CAP_DISCRIMINATOR_NAME: &str = "discrim";
+
+/// Method number of `CapDiscriminator.identify`.
+pub const CAP_DISCRIMINATOR_IDENTIFY: u16 = 0;
+
+/// Method number of `CapDiscriminator.compare`.
+pub const CAP_DISCRIMINATOR_COMPARE: u16 = 1;
