@@ -1,1 +1,4 @@
 //! remote-session-web-ui.
+#![no_std]
+
+pub mod wire;
