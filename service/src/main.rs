@@ -2,6 +2,8 @@
 #![no_std]
 #![no_main]
 
-fn start(_runtime: capos_rt::Runtime) -> i64 { 0 }
+fn start(_runtime: capos_rt::Runtime) -> i64 {
+    0
+}
 
 capos_rt::entry_point!(start);

@@ -450,7 +450,9 @@ pub fn transfer(buffer: &[u8], result_bytes: usize, index: u16) -> Option<Transf
     let start = usize::from(index)
         .checked_mul(TRANSFER_RECORD_BYTES)?
         .checked_add(result_bytes)?;
-    let record = buffer.get(start..)?.first_chunk::<TRANSFER_RECORD_BYTES>()?;
+    let record = buffer
+        .get(start..)?
+        .first_chunk::<TRANSFER_RECORD_BYTES>()?;
     let (cap_id, _reserved) = halves(read_word(record, 0)?);
     Some(Transfer {
         cap_id,
