@@ -1,1 +1,39 @@
-//! harness-net.
+//! harness-net: TCP for the harness kernel.
+//!
+//! One `smoltcp` interface per transport (loopback; each network card), with
+//! demultiplexing, handshakes, timers and bounds of our own around it, so that
+//! no packet costs work in proportion to idle connections and no transport can
+//! take what another needs. `README.md` follows one packet through.
+//!
+//! ```text
+//!  card 1 ──┐ budget ┌ classify ┐ known flow ──► its socket's smoltcp state
+//!  card 2 ──┼──────► │ 4-tuple  ├─ SYN ────────► cookie SYN|ACK (no state)
+//!  loops  ──┘        └──────────┘ valid ACK ───► pool socket ► backlog ► accept
+//!                                 else ────────► RST, rate limited
+//! ```
+//!
+//! The caller drives it: `NetStack::poll` when a card has interrupted, a
+//! deadline is due, or after socket operations; then `NetStack::next_event`
+//! until it is empty. Nothing is allocated after construction and `add_nic`.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod config;
+mod counters;
+mod device;
+mod ids;
+mod outcome;
+mod time;
+
+pub use config::{
+    FRAME_BYTES_MAX, LISTENERS_MAX, ListenOptions, NetConfig, NicConfig, PollBudget, TRANSPORTS_MAX,
+};
+pub use counters::{ListenerCounters, ListenerReport, PoolCounters, TransportCounters};
+pub use device::FrameDevice;
+pub use ids::{Binding, ListenerId, SocketId, TransportId};
+pub use outcome::{
+    Accept, Accepted, AddError, ConnectError, ConnectState, Event, ListenError, Polled, Recv, Sent,
+};
+pub use time::Instant;
