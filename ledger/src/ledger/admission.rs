@@ -1,0 +1,154 @@
+//! Admission: the checks in their order, then every charge at once (keeps L2, L3, L8: a
+//! refusal changes nothing but its counter).
+
+use super::IngressLedger;
+use super::table::{NewTicket, State};
+use crate::counters::{bump, raise};
+use crate::issuer::Seal;
+use crate::lane::Lane;
+use crate::overload::IngressOverload;
+use crate::partition::Full;
+use crate::reservation::{ConnectionUse, IngressReservation};
+use crate::units::{IngressFootprint, Instant, Occupancy};
+
+impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
+    /// Admits a request of `connection`, to a slot if one is free and nobody waits for it,
+    /// else to its lane's queue.
+    ///
+    /// `deadline` is absolute; the lane's own deadline from `now` holds where it is earlier.
+    /// ([`Instant::MAX`] asks for the lane's own.) It is never extended. `now` is `None`
+    /// where the clock was lost.
+    ///
+    /// # Errors
+    /// The first check that fails, in this order: clock, deadline, rate, per-connection
+    /// bound, lane, general pool, bytes. Nothing is charged then.
+    pub fn request(
+        &mut self,
+        connection: &mut ConnectionUse,
+        footprint: IngressFootprint,
+        deadline: Instant,
+        now: Option<Instant>,
+    ) -> Result<IngressReservation<'a>, IngressOverload> {
+        self.issuer.assert_unleaked();
+        let lane = connection.lane();
+        self.admit(connection, footprint, deadline, now)
+            .inspect_err(|overload| bump(&mut self.counters[lane].overloads[overload.kind()]))
+    }
+
+    fn admit(
+        &mut self,
+        connection: &mut ConnectionUse,
+        footprint: IngressFootprint,
+        deadline: Instant,
+        now: Option<Instant>,
+    ) -> Result<IngressReservation<'a>, IngressOverload> {
+        let lane = connection.lane();
+        let rules = self.rules[lane];
+        let now = self.observe(now.ok_or(IngressOverload::ClockLost)?);
+        if deadline <= now {
+            return Err(IngressOverload::DeadlineExceeded);
+        }
+        self.rates[lane]
+            .check(now)
+            .map_err(|ready_in| IngressOverload::RateLimited { ready_in })?;
+        if connection.outstanding >= rules.per_connection {
+            return Err(IngressOverload::PerConnectionLimit(Occupancy {
+                in_use: connection.outstanding.into(),
+                limit: rules.per_connection.into(),
+            }));
+        }
+        let state = self.place(lane)?;
+        let footprint = footprint.bytes().count();
+        if footprint > rules.footprint {
+            return Err(IngressOverload::ByteBudgetExhausted(Occupancy {
+                in_use: footprint,
+                limit: rules.footprint,
+            }));
+        }
+        self.bytes.check(lane, footprint).map_err(
+            |(Full::Lane(full) | Full::Aggregate(full))| IngressOverload::ByteBudgetExhausted(full),
+        )?;
+
+        // Every check has passed: charge.
+        let deadline = deadline.min(now.after(rules.deadline));
+        let new = NewTicket {
+            footprint,
+            deadline,
+            owner: connection.owner(),
+            lane,
+        };
+        let Some(ticket) = self.table.insert(new, state) else {
+            self.fault("ticket table full below its bound");
+            return Err(self.aggregate_full());
+        };
+        self.rates[lane].take(now);
+        connection.outstanding = connection.outstanding.wrapping_add(1);
+        self.bytes.charge(lane, footprint);
+        raise(&mut self.bytes_high_water, self.bytes.total_used());
+        bump(&mut self.counters[lane].admitted);
+        if state == State::Serving {
+            self.take_slot(lane);
+        } else {
+            self.waiting[lane] = self.waiting[lane].wrapping_add(1);
+            raise(
+                &mut self.counters[lane].waiting_high_water,
+                self.waiting[lane].into(),
+            );
+        }
+        Ok(IngressReservation {
+            seal: Seal::new(self.issuer, self.serial),
+            ticket,
+        })
+    }
+
+    /// Where a request of `lane` would go now: to a slot, or to the queue.
+    fn place(&self, lane: Lane) -> Result<State, IngressOverload> {
+        let room = self.slots.check(lane, 1);
+        if room.is_ok() && self.may_overtake_nobody(lane) {
+            return Ok(State::Serving);
+        }
+        if self.waiting[lane] < self.rules[lane].queue {
+            return Ok(State::Waiting);
+        }
+        Err(match room {
+            Err(Full::Lane(full)) => IngressOverload::LanePoolFull(full),
+            // The slots that are left are promised to tickets that wait already.
+            Ok(()) | Err(Full::Aggregate(_)) => self.aggregate_full(),
+        })
+    }
+
+    /// Whether a slot given to `lane` now is taken from no waiting ticket: its own lane's
+    /// come first, and any lane's in the general pool.
+    fn may_overtake_nobody(&self, lane: Lane) -> bool {
+        self.table.is_queue_empty(lane)
+            && (self.slots.has_free_reserve(lane)
+                || !Lane::ALL.into_iter().any(|other| self.competes(other)))
+    }
+
+    /// Whether a ticket of `lane` waits that only the general pool can serve.
+    pub(super) fn competes(&self, lane: Lane) -> bool {
+        !self.table.is_queue_empty(lane)
+            && !self.slots.has_free_reserve(lane)
+            && self.slots.used(lane) < self.slots.share(lane).ceiling
+    }
+
+    /// Charges one slot to `lane`, and the choice to the arbiter if it is a general one.
+    pub(super) fn take_slot(&mut self, lane: Lane) {
+        if !self.slots.has_free_reserve(lane) {
+            self.arbiter.chosen(lane);
+        }
+        self.slots.charge(lane, 1);
+        raise(
+            &mut self.counters[lane].slots_high_water,
+            self.slots.used(lane),
+        );
+        raise(&mut self.slots_high_water, self.slots.total_used());
+    }
+
+    fn aggregate_full(&self) -> IngressOverload {
+        IngressOverload::AggregateFull(Occupancy {
+            in_use: self.slots.general_used(),
+            limit: self.slots.general(),
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! The ledger: admission, dispatch and release of requests (keeps L1 to L7).
+//!
+//! `admission` decides and charges, `dispatch` gives slots to waiting tickets, `release` ends
+//! a reservation; `evidence` reports.
+
+mod admission;
+mod dispatch;
+mod evidence;
+mod fair;
+mod release;
+mod table;
+
+pub use dispatch::{Chosen, Selected};
+pub use evidence::{EvidenceSnapshot, LaneEvidence, StatusRow};
+
+use crate::counters::LaneCounters;
+use crate::issuer::Issuer;
+use crate::lane::{Lane, PerLane};
+use crate::partition::Partition;
+use crate::profile::{Resource, ValidatedProfile};
+use crate::rate::TokenBucket;
+use crate::units::{IngressFootprint, Instant, Span, Tickets};
+use fair::FairArbiter;
+use table::TicketTable;
+
+/// What a lane's requests must keep to, copied out of the profile.
+#[derive(Clone, Copy, Debug)]
+struct LaneRules {
+    deadline: Span,
+    footprint: u64,
+    queue: u32,
+    per_connection: u32,
+}
+
+impl LaneRules {
+    /// A lane that does not exist: its share, of nothing, is what refuses.
+    const CLOSED: LaneRules = LaneRules {
+        deadline: Span::ZERO,
+        footprint: 0,
+        queue: 0,
+        per_connection: u32::MAX,
+    };
+}
+
+/// Who may be served: the one ledger of record for the requests of all lanes.
+///
+/// `TICKETS` is the size of its table: slots and queue places of the profile together. A
+/// ledger is constant until it is opened, so that it can live in a `static`:
+///
+/// ```
+/// use ingress_ledger::{IngressLedger, Issuer};
+/// static ISSUER: Issuer = Issuer::new();
+/// const CLOSED: IngressLedger<'static, 256> = IngressLedger::closed(&ISSUER);
+/// ```
+#[derive(Debug)]
+pub struct IngressLedger<'a, const TICKETS: usize> {
+    issuer: &'a Issuer,
+    serial: u32,
+    latest: Instant,
+    slots: Partition,
+    bytes: Partition,
+    waiting: PerLane<u32>,
+    arbiter: FairArbiter,
+    rules: PerLane<LaneRules>,
+    rates: PerLane<TokenBucket>,
+    counters: PerLane<LaneCounters>,
+    slots_high_water: u64,
+    bytes_high_water: u64,
+    clock_steps_back: u64,
+    faults: u64,
+    table: TicketTable<TICKETS>,
+}
+
+/// Why a ledger was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OpenError {
+    /// The table holds fewer tickets than the profile's slots and queues.
+    TableTooSmall {
+        /// What the profile needs; `None` if that does not fit a number.
+        needed: Option<Tickets>,
+    },
+    /// Already open; a ledger keeps its profile for life.
+    AlreadyOpen,
+}
+
+impl OpenError {
+    /// What is wrong and how to mend it.
+    #[must_use]
+    pub const fn explain(&self) -> &'static str {
+        match self {
+            OpenError::TableTooSmall { .. } => {
+                "the table is too small for the profile's slots and queues; \
+                 enlarge TICKETS or lower the structural maxima"
+            }
+            OpenError::AlreadyOpen => "the ledger is open and keeps its profile",
+        }
+    }
+}
+
+impl core::fmt::Display for OpenError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.explain())
+    }
+}
+
+impl core::error::Error for OpenError {}
+
+impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
+    /// A ledger without lanes. It refuses every request until it is opened.
+    #[must_use]
+    pub const fn closed(issuer: &'a Issuer) -> Self {
+        IngressLedger {
+            issuer,
+            serial: 0,
+            latest: Instant::ZERO,
+            slots: Partition::CLOSED,
+            bytes: Partition::CLOSED,
+            waiting: PerLane::all(0),
+            arbiter: FairArbiter::NEW,
+            rules: PerLane::all(LaneRules::CLOSED),
+            rates: PerLane {
+                anonymous: TokenBucket::UNMETERED,
+                local_health: TokenBucket::UNMETERED,
+                provider_health: TokenBucket::UNMETERED,
+            },
+            counters: PerLane {
+                anonymous: LaneCounters::ZERO,
+                local_health: LaneCounters::ZERO,
+                provider_health: LaneCounters::ZERO,
+            },
+            slots_high_water: 0,
+            bytes_high_water: 0,
+            clock_steps_back: 0,
+            faults: 0,
+            table: TicketTable::EMPTY,
+        }
+    }
+
+    /// A ledger opened with `profile`.
+    ///
+    /// # Errors
+    /// As [`IngressLedger::open`].
+    pub fn new(profile: &ValidatedProfile, issuer: &'a Issuer) -> Result<Self, OpenError> {
+        let mut ledger = IngressLedger::closed(issuer);
+        ledger.open(profile)?;
+        Ok(ledger)
+    }
+
+    /// Opens the lanes that `profile` enables. Works in place, once.
+    ///
+    /// # Errors
+    /// [`OpenError`]; the ledger stays as it was.
+    pub fn open(&mut self, profile: &ValidatedProfile) -> Result<(), OpenError> {
+        if self.serial != 0 {
+            return Err(OpenError::AlreadyOpen);
+        }
+        let needed = profile.tickets_needed();
+        if needed.is_none_or(|needed| needed.count() as usize > TICKETS) {
+            return Err(OpenError::TableTooSmall { needed });
+        }
+        self.serial = self.issuer.enrol();
+        self.slots = profile.partition(Resource::Slots).clone();
+        self.bytes = profile.partition(Resource::Bytes).clone();
+        for lane in Lane::ALL
+            .into_iter()
+            .filter(|lane| profile.is_enabled(*lane))
+        {
+            let limits = profile.lane(lane);
+            self.rules[lane] = LaneRules {
+                deadline: limits.deadline,
+                footprint: limits.footprint.count(),
+                queue: limits.queue.count(),
+                per_connection: limits.per_connection.count(),
+            };
+            self.rates[lane] = TokenBucket::new(limits.request_rate);
+        }
+        Ok(())
+    }
+
+    /// The lane's worst case, as its profile has it. `None` for a lane that does not exist.
+    #[must_use]
+    pub fn footprint(&self, lane: Lane) -> Option<IngressFootprint> {
+        IngressFootprint::new(crate::units::Bytes::new(self.rules[lane].footprint))
+    }
+
+    /// The clock as the ledger sees it: never earlier than before.
+    #[inline]
+    fn observe(&mut self, now: Instant) -> Instant {
+        if now < self.latest {
+            self.clock_steps_back = self.clock_steps_back.wrapping_add(1);
+        } else {
+            self.latest = now;
+        }
+        self.latest
+    }
+
+    /// Counts an accounting fault, which no caller can bring about; fails a debug build.
+    #[cold]
+    fn fault(&mut self, what: &str) {
+        self.faults = self.faults.wrapping_add(1);
+        debug_assert!(false, "{what}");
+    }
+}

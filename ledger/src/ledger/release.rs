@@ -1,0 +1,89 @@
+//! Release: the end of a reservation, once, on its own ledger (keeps L5).
+
+use super::IngressLedger;
+use super::table::State;
+use crate::counters::bump;
+use crate::reservation::{ConnectionUse, IngressReservation, Misuse, ReleaseRefused};
+
+type Released<'a> = Result<(), ReleaseRefused<IngressReservation<'a>>>;
+
+impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
+    /// Ends a request that was fully served.
+    ///
+    /// # Errors
+    /// Misuse, without effect and with the token; a debug build panics instead.
+    #[track_caller]
+    pub fn complete(
+        &mut self,
+        reservation: IngressReservation<'a>,
+        connection: &mut ConnectionUse,
+    ) -> Released<'a> {
+        match self.inspect(&reservation, connection) {
+            Ok(State::Serving) => {}
+            Ok(_) => return Err(ReleaseRefused::new(reservation, Misuse::NotServing)),
+            Err(misuse) => return Err(ReleaseRefused::new(reservation, misuse)),
+        }
+        bump(&mut self.counters[connection.lane()].completed);
+        self.release(reservation, connection);
+        Ok(())
+    }
+
+    /// Ends a request in any other way: time-out, cancellation, close or error.
+    ///
+    /// # Errors
+    /// Misuse, without effect and with the token; a debug build panics instead.
+    #[track_caller]
+    pub fn cancel(
+        &mut self,
+        reservation: IngressReservation<'a>,
+        connection: &mut ConnectionUse,
+    ) -> Released<'a> {
+        if let Err(misuse) = self.inspect(&reservation, connection) {
+            return Err(ReleaseRefused::new(reservation, misuse));
+        }
+        bump(&mut self.counters[connection.lane()].cancelled);
+        self.release(reservation, connection);
+        Ok(())
+    }
+
+    /// What the reservation is doing, if it and the connection belong here.
+    fn inspect(
+        &self,
+        reservation: &IngressReservation<'a>,
+        connection: &ConnectionUse,
+    ) -> Result<State, Misuse> {
+        self.issuer.assert_unleaked();
+        if !reservation.seal.is_of(self.issuer, self.serial) {
+            return Err(Misuse::ForeignToken);
+        }
+        let entry = self
+            .table
+            .entry(reservation.ticket)
+            .ok_or(Misuse::ForeignToken)?;
+        let same = entry.owner == connection.owner() && entry.lane == connection.lane();
+        if !same || connection.outstanding == 0 {
+            return Err(Misuse::WrongConnection);
+        }
+        Ok(entry.state)
+    }
+
+    /// Gives everything back that the reservation was charged.
+    fn release(&mut self, reservation: IngressReservation<'a>, connection: &mut ConnectionUse) {
+        let Some(entry) = self.table.remove(reservation.ticket) else {
+            return self.fault("released a ticket that is not there");
+        };
+        reservation.seal.open();
+        connection.outstanding = connection.outstanding.wrapping_sub(1);
+        let mut balanced = self.bytes.release(entry.lane, entry.footprint);
+        if entry.state == State::Serving {
+            balanced &= self.slots.release(entry.lane, 1);
+        } else if let Some(waiting) = self.waiting[entry.lane].checked_sub(1) {
+            self.waiting[entry.lane] = waiting;
+        } else {
+            balanced = false;
+        }
+        if !balanced {
+            self.fault("released more than was charged");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! The ticket table: every admitted request, and one queue a lane through them.
+//!
+//! ```text
+//!            admit                 dispatch               release
+//!   Free ------------> Waiting --------------> Serving -----------> Free
+//!     |                   |  expire                                   ^
+//!     |                   +---------> Expired ------------------------+
+//!     +---- admit with a slot ------> Serving            release
+//! ```
+//! Queues are doubly linked through the entries, so that every operation is O(1). Entries
+//! past `fresh` were never used and are not linked into the free list: an empty table is a
+//! constant and needs no set-up.
+
+use crate::lane::{Lane, PerLane};
+use crate::reservation::TicketId;
+use crate::units::{Instant, Owner};
+
+const NONE: u32 = u32::MAX;
+
+/// What an entry's reservation is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum State {
+    /// Nobody's.
+    Free,
+    /// In its lane's queue.
+    Waiting,
+    /// Out of the queue, too late to be served, not yet released.
+    Expired,
+    /// Holds a slot.
+    Serving,
+}
+
+/// One admitted request.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) footprint: u64,
+    pub(super) deadline: Instant,
+    pub(super) owner: Owner,
+    pub(super) lane: Lane,
+    pub(super) state: State,
+    generation: u32,
+    previous: u32,
+    next: u32,
+}
+
+impl Entry {
+    const FREE: Entry = Entry {
+        footprint: 0,
+        deadline: Instant::ZERO,
+        owner: Owner(0),
+        lane: Lane::Anonymous,
+        state: State::Free,
+        generation: 0,
+        previous: NONE,
+        next: NONE,
+    };
+}
+
+/// What a new entry holds.
+#[derive(Clone, Copy)]
+pub(super) struct NewTicket {
+    pub(super) footprint: u64,
+    pub(super) deadline: Instant,
+    pub(super) owner: Owner,
+    pub(super) lane: Lane,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    head: u32,
+    tail: u32,
+}
+
+/// The table.
+#[derive(Debug)]
+pub(super) struct TicketTable<const TICKETS: usize> {
+    entries: [Entry; TICKETS],
+    queues: PerLane<Queue>,
+    free: u32,
+    fresh: u32,
+}
+
+impl<const TICKETS: usize> TicketTable<TICKETS> {
+    pub(super) const EMPTY: Self = TicketTable {
+        entries: [const { Entry::FREE }; TICKETS],
+        queues: PerLane::all(Queue {
+            head: NONE,
+            tail: NONE,
+        }),
+        free: NONE,
+        fresh: 0,
+    };
+
+    /// Takes a free entry. `None` if there is none.
+    #[inline]
+    pub(super) fn insert(&mut self, new: NewTicket, state: State) -> Option<TicketId> {
+        let recycled = self.free != NONE;
+        let index = if recycled { self.free } else { self.fresh };
+        let entry = self.entries.get_mut(index as usize)?;
+        if recycled {
+            self.free = entry.next;
+        } else {
+            self.fresh = self.fresh.wrapping_add(1);
+        }
+        let NewTicket {
+            footprint,
+            deadline,
+            owner,
+            lane,
+        } = new;
+        let generation = entry.generation.wrapping_add(1);
+        *entry = Entry {
+            footprint,
+            deadline,
+            owner,
+            lane,
+            state,
+            generation,
+            previous: NONE,
+            next: NONE,
+        };
+        if state == State::Waiting {
+            self.push_back(lane, index);
+        }
+        Some(TicketId { index, generation })
+    }
+
+    /// The entry that `ticket` names, if it still does.
+    #[inline]
+    pub(super) fn entry(&self, ticket: TicketId) -> Option<&Entry> {
+        self.entries
+            .get(ticket.index as usize)
+            .filter(|entry| entry.generation == ticket.generation && entry.state != State::Free)
+    }
+
+    /// The ticket at the head of the lane's queue.
+    #[inline]
+    pub(super) fn head(&self, lane: Lane) -> Option<(TicketId, &Entry)> {
+        let index = self.queues[lane].head;
+        let entry = self.entries.get(index as usize)?;
+        Some((
+            TicketId {
+                index,
+                generation: entry.generation,
+            },
+            entry,
+        ))
+    }
+
+    /// Whether no ticket of the lane waits.
+    #[inline]
+    pub(super) fn is_queue_empty(&self, lane: Lane) -> bool {
+        self.queues[lane].head == NONE
+    }
+
+    /// Takes a waiting ticket out of its queue, into another state.
+    #[inline]
+    pub(super) fn leave_queue(&mut self, ticket: TicketId, state: State) {
+        if self
+            .entry(ticket)
+            .is_some_and(|entry| entry.state == State::Waiting)
+        {
+            self.unlink(ticket.index);
+            if let Some(entry) = self.entries.get_mut(ticket.index as usize) {
+                entry.state = state;
+            }
+        }
+    }
+
+    /// Frees the entry that `ticket` names and hands out what it held.
+    #[inline]
+    pub(super) fn remove(&mut self, ticket: TicketId) -> Option<Entry> {
+        let removed = self.entry(ticket)?.clone();
+        if removed.state == State::Waiting {
+            self.unlink(ticket.index);
+        }
+        let free = self.free;
+        let entry = self.entries.get_mut(ticket.index as usize)?;
+        entry.state = State::Free;
+        entry.next = free;
+        self.free = ticket.index;
+        Some(removed)
+    }
+
+    #[inline]
+    fn push_back(&mut self, lane: Lane, index: u32) {
+        let tail = core::mem::replace(&mut self.queues[lane].tail, index);
+        match self.entries.get_mut(tail as usize) {
+            Some(last) => last.next = index,
+            None => self.queues[lane].head = index,
+        }
+        if let Some(entry) = self.entries.get_mut(index as usize) {
+            entry.previous = tail;
+        }
+    }
+
+    #[inline]
+    fn unlink(&mut self, index: u32) {
+        let Some(entry) = self.entries.get_mut(index as usize) else {
+            return;
+        };
+        let lane = entry.lane;
+        let previous = core::mem::replace(&mut entry.previous, NONE);
+        let next = core::mem::replace(&mut entry.next, NONE);
+        match self.entries.get_mut(previous as usize) {
+            Some(entry) => entry.next = next,
+            None => self.queues[lane].head = next,
+        }
+        match self.entries.get_mut(next as usize) {
+            Some(entry) => entry.previous = previous,
+            None => self.queues[lane].tail = previous,
+        }
+    }
+}

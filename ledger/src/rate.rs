@@ -1,0 +1,108 @@
+//! Rates: token buckets in exact integer arithmetic (keeps L4: over any time t at most
+//! `burst + rate * t` requests of a budgeted lane are admitted).
+//!
+//! The level is kept in billionths of a token: each nanosecond adds `per_second` of them, a
+//! request costs 10^9. No division, so no drift; what does not fit is clamped to a full
+//! bucket, which is what it would have been.
+
+use crate::units::{Instant, Span};
+
+const TOKEN: u64 = 1_000_000_000;
+
+/// A replenishable budget: `burst` at once, `per_second` in the long run. Both positive in
+/// a validated profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RateBudget {
+    /// Tokens in a full bucket.
+    pub burst: u32,
+    /// Tokens refilled each second.
+    pub per_second: u32,
+}
+
+/// How a lane's rate is bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RatePolicy {
+    /// By a token bucket.
+    Budget(RateBudget),
+    /// Not at all: the lane can be reached over loopback only, and its occupancy and
+    /// deadlines are its bounds. Refused for a protected lane on any other transport.
+    LoopbackExempt,
+    /// Not at all: the public lane, whose bound is its share. Refused for a protected lane.
+    Unmetered,
+}
+
+/// A bucket under some policy.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TokenBucket {
+    policy: RatePolicy,
+    level: u64,
+    at: Instant,
+}
+
+impl TokenBucket {
+    /// A bucket that asks nothing of anybody; for lanes that do not exist.
+    pub(crate) const UNMETERED: TokenBucket = TokenBucket::new(RatePolicy::Unmetered);
+
+    /// A full bucket.
+    pub(crate) const fn new(policy: RatePolicy) -> Self {
+        let level = match policy {
+            RatePolicy::Budget(budget) => capacity(budget),
+            RatePolicy::LoopbackExempt | RatePolicy::Unmetered => 0,
+        };
+        TokenBucket {
+            policy,
+            level,
+            at: Instant::ZERO,
+        }
+    }
+
+    /// The policy that the bucket keeps.
+    pub(crate) const fn policy(&self) -> RatePolicy {
+        self.policy
+    }
+
+    /// Whether a token is there at `now`; else how long until one is.
+    #[inline]
+    pub(crate) fn check(&self, now: Instant) -> Result<(), Span> {
+        let RatePolicy::Budget(budget) = self.policy else {
+            return Ok(());
+        };
+        match TOKEN.saturating_sub(self.level_at(budget, now)) {
+            0 => Ok(()),
+            missing => Err(
+                match missing.div_ceil(u64::from(budget.per_second).max(1)) {
+                    ns if budget.per_second > 0 => Span::from_nanos(ns),
+                    _ => Span::from_nanos(u64::MAX),
+                },
+            ),
+        }
+    }
+
+    /// Takes a token at `now`. The caller has just had `Ok` from [`TokenBucket::check`].
+    #[inline]
+    pub(crate) fn take(&mut self, now: Instant) {
+        let RatePolicy::Budget(budget) = self.policy else {
+            return;
+        };
+        let level = self.level_at(budget, now);
+        debug_assert!(level >= TOKEN, "token taken from an empty bucket");
+        self.level = level.saturating_sub(TOKEN);
+        self.at = self.at.max(now);
+    }
+
+    /// The level at `now`; a clock that steps back refills nothing.
+    #[inline]
+    fn level_at(&self, budget: RateBudget, now: Instant) -> u64 {
+        let full = capacity(budget);
+        now.since(self.at)
+            .as_nanos()
+            .checked_mul(u64::from(budget.per_second))
+            .and_then(|refill| self.level.checked_add(refill))
+            .map_or(full, |level| level.min(full))
+    }
+}
+
+/// Billionths of a token in a full bucket; fits for every `burst`.
+const fn capacity(budget: RateBudget) -> u64 {
+    (budget.burst as u64).saturating_mul(TOKEN)
+}
