@@ -1,0 +1,66 @@
+//! A 16550 serial port, polled.
+
+use crate::cpu::{port_read, port_write};
+
+const FIFO_BYTES: usize = 16;
+const DATA_READY: u8 = 1;
+const TRANSMIT_EMPTY: u8 = 1 << 5;
+
+/// One port, by its first register.
+#[derive(Clone, Copy)]
+pub(crate) struct Serial {
+    base: u16,
+}
+
+/// Whether the port interrupts when bytes arrive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReceiveInterrupt {
+    /// It does.
+    On,
+    /// It does not.
+    Off,
+}
+
+impl Serial {
+    /// First port: the console.
+    pub(crate) const COM1: Self = Self { base: 0x3f8 };
+    /// Second port: the terminal.
+    pub(crate) const COM2: Self = Self { base: 0x2f8 };
+
+    /// Sets 115,200 baud, eight bits, FIFO on.
+    pub(crate) fn start(self, receive: ReceiveInterrupt) {
+        for (register, value) in [
+            (1, 0x00),
+            (3, 0x80),
+            (0, 0x01),
+            (1, 0x00),
+            (3, 0x03),
+            (2, 0xc7),
+            (4, 0x0b),
+            (1, u8::from(receive == ReceiveInterrupt::On)),
+        ] {
+            port_write(self.register(register), value);
+        }
+    }
+
+    /// Sends what the port takes now, at most a FIFO's worth; bytes sent.
+    pub(crate) fn send(self, bytes: &[u8]) -> usize {
+        if port_read(self.register(5)) & TRANSMIT_EMPTY == 0 {
+            return 0;
+        }
+        let count = bytes.len().min(FIFO_BYTES);
+        for &byte in bytes.iter().take(count) {
+            port_write(self.base, byte);
+        }
+        count
+    }
+
+    /// A received byte, if there is one.
+    pub(crate) fn receive(self) -> Option<u8> {
+        (port_read(self.register(5)) & DATA_READY != 0).then(|| port_read(self.base))
+    }
+
+    const fn register(self, index: u16) -> u16 {
+        self.base.wrapping_add(index)
+    }
+}

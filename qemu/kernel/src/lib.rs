@@ -1,0 +1,10 @@
+//! The part of the harness kernel that needs no hardware: what it decides, as
+//! opposed to what it does to the machine. Everything here runs hosted under
+//! its own tests; the binary of this package is the kernel around it.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod line_buffer;
+pub mod user_range;

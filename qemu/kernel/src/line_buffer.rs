@@ -1,0 +1,138 @@
+//! A bounded buffer between whole lines and a slow device.
+//!
+//! A line that does not fit is dropped whole and counted, so that a reader
+//! never sees half of one and a writer never waits.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+/// Bytes waiting for a device, in order.
+pub struct LineBuffer {
+    bytes: Box<[u8]>,
+    start: usize,
+    length: usize,
+    dropped: u64,
+}
+
+impl LineBuffer {
+    /// An empty buffer for `capacity` bytes.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            bytes: vec![0; capacity].into_boxed_slice(),
+            start: 0,
+            length: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Appends `parts` as one piece, or counts it as dropped if there is no
+    /// room for all of it.
+    pub fn push(&mut self, parts: &[&[u8]]) {
+        let total = parts
+            .iter()
+            .fold(0_usize, |sum, part| sum.saturating_add(part.len()));
+        if total > self.bytes.len().saturating_sub(self.length) {
+            self.dropped = self.dropped.saturating_add(1);
+            return;
+        }
+        for part in parts {
+            self.append(part);
+        }
+    }
+
+    /// The longest run of bytes that lie side by side at the front.
+    #[must_use]
+    pub fn front(&self) -> &[u8] {
+        let end = self
+            .start
+            .saturating_add(self.length)
+            .min(self.bytes.len());
+        self.bytes.get(self.start..end).unwrap_or(&[])
+    }
+
+    /// Removes `count` bytes from the front; at most as many as there are.
+    pub fn consume(&mut self, count: usize) {
+        let count = count.min(self.length);
+        self.length = self.length.saturating_sub(count);
+        self.start = if self.length == 0 {
+            0
+        } else {
+            self.wrap(self.start.saturating_add(count))
+        };
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Pieces that found no room since the start.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    fn append(&mut self, mut part: &[u8]) {
+        while !part.is_empty() {
+            let at = self.wrap(self.start.saturating_add(self.length));
+            let Some(room) = self.bytes.get_mut(at..) else {
+                return;
+            };
+            let count = room.len().min(part.len());
+            let (now, later) = part.split_at(count);
+            if let Some(target) = room.get_mut(..count) {
+                target.copy_from_slice(now);
+            }
+            self.length = self.length.saturating_add(count);
+            part = later;
+        }
+    }
+
+    fn wrap(&self, index: usize) -> usize {
+        index
+            .checked_sub(self.bytes.len())
+            .unwrap_or(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(buffer: &mut LineBuffer) -> Vec<u8> {
+        let mut all = Vec::new();
+        while !buffer.is_empty() {
+            let front = buffer.front().to_vec();
+            buffer.consume(front.len());
+            all.extend(front);
+        }
+        all
+    }
+
+    #[test]
+    fn keeps_order_across_the_wrap() {
+        let mut buffer = LineBuffer::new(8);
+        for round in 0..20_u8 {
+            buffer.push(&[&[round, 1], &[2]]);
+            buffer.push(&[&[3, 4]]);
+            assert_eq!(drain(&mut buffer), [round, 1, 2, 3, 4]);
+            buffer.push(&[&[9; 3]]);
+            buffer.consume(2);
+            buffer.push(&[&[8; 6]]);
+            assert_eq!(drain(&mut buffer), [9, 8, 8, 8, 8, 8, 8]);
+        }
+        assert_eq!(buffer.dropped(), 0);
+    }
+
+    #[test]
+    fn drops_whole_lines_and_counts_them() {
+        let mut buffer = LineBuffer::new(8);
+        buffer.push(&[b"abcdef"]);
+        buffer.push(&[b"gh", b"i"]);
+        buffer.push(&[b"jk"]);
+        assert_eq!(buffer.dropped(), 1);
+        assert_eq!(drain(&mut buffer), b"abcdefjk");
+    }
+}

@@ -1,0 +1,156 @@
+//! Physical frames: who owns each is known by who holds its [`Frame`].
+//!
+//! The bitmap is `capos_lib`'s; this file gives it memory and turns frame
+//! numbers into owned tokens. A `Frame` is given back exactly once, by value.
+
+use core::mem::ManuallyDrop;
+
+use capos_lib::frame_bitmap::FrameBitmap;
+
+use super::layout::{PAGE_BYTES, PHYSICAL_LIMIT, physical_pointer};
+use super::region::{Region, RegionList};
+use crate::cell::KernelCell;
+
+const FRAMES_MAX: usize = 0x4_0000;
+const BITMAP_BYTES: usize = FRAMES_MAX / 8;
+const _: () = assert!(FRAMES_MAX as u64 * PAGE_BYTES == PHYSICAL_LIMIT);
+
+static BITMAP: KernelCell<[u8; BITMAP_BYTES]> = KernelCell::new([0; BITMAP_BYTES]);
+static POOL: KernelCell<Option<Pool>> = KernelCell::new(None);
+
+struct Pool {
+    bitmap: FrameBitmap<'static>,
+    usable: usize,
+    lowest_free: usize,
+}
+
+/// No frame is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OutOfFrames;
+
+/// One owned physical frame. Dropping one without [`Frame::free`] leaks it,
+/// which is what page tables do on purpose.
+#[must_use]
+pub(crate) struct Frame(u64);
+
+impl Frame {
+    /// Takes a frame and fills it with zeros.
+    pub(crate) fn zeroed() -> Result<Self, OutOfFrames> {
+        let frame = Self::uninitialised()?;
+        // SAFETY: the frame is owned, and all of it is mapped.
+        unsafe { frame.pointer().write_bytes(0, PAGE_BYTES as usize) };
+        Ok(frame)
+    }
+
+    /// Takes a frame with whatever was last in it.
+    pub(crate) fn uninitialised() -> Result<Self, OutOfFrames> {
+        POOL.with(|pool| {
+            let pool = pool.as_mut().ok_or(OutOfFrames)?;
+            let index = pool.bitmap.alloc_frame().ok_or(OutOfFrames)?;
+            pool.lowest_free = pool.lowest_free.min(pool.bitmap.free_count());
+            Ok(Self(index as u64 * PAGE_BYTES))
+        })
+    }
+
+    /// Physical address.
+    pub(crate) const fn address(&self) -> u64 {
+        self.0
+    }
+
+    /// Kernel pointer to the frame's bytes.
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        physical_pointer(self.0)
+    }
+
+    /// Gives up the token while the frame stays in use; the address goes into
+    /// a page table, from which [`Frame::reclaim`] takes it back.
+    pub(crate) fn into_address(self) -> u64 {
+        ManuallyDrop::new(self).0
+    }
+
+    /// Token for a frame whose address [`Frame::into_address`] gave.
+    pub(crate) const fn reclaim(address: u64) -> Self {
+        Self(address)
+    }
+
+    /// Gives the frame back.
+    pub(crate) fn free(self) {
+        POOL.with(|pool| {
+            if let Some(pool) = pool.as_mut() {
+                #[expect(clippy::cast_possible_truncation, reason = "usize has 64 bits here")]
+                let index = (self.0 / PAGE_BYTES) as usize;
+                assert!(pool.bitmap.free_frame(index).is_ok(), "frame freed twice");
+            }
+        });
+    }
+}
+
+/// Takes `count` adjacent frames for as long as the machine runs; physical
+/// address of the first.
+pub(crate) fn take_adjacent(count: usize) -> Result<u64, OutOfFrames> {
+    POOL.with(|pool| {
+        let pool = pool.as_mut().ok_or(OutOfFrames)?;
+        let index = pool.bitmap.alloc_contiguous(count).ok_or(OutOfFrames)?;
+        pool.lowest_free = pool.lowest_free.min(pool.bitmap.free_count());
+        Ok(index as u64 * PAGE_BYTES)
+    })
+}
+
+/// Gives back adjacent frames of [`take_adjacent`].
+pub(crate) fn give_adjacent(address: u64, count: usize) {
+    for index in 0..count as u64 {
+        Frame::reclaim(address.wrapping_add(index.wrapping_mul(PAGE_BYTES))).free();
+    }
+}
+
+/// How much memory is and was in use, in frames.
+pub(crate) struct FrameUse {
+    /// Frames of RAM that the kernel manages.
+    pub(crate) total: usize,
+    /// In use now.
+    pub(crate) used: usize,
+    /// Most in use at once.
+    pub(crate) peak: usize,
+}
+
+/// The present figures.
+pub(crate) fn usage() -> FrameUse {
+    POOL.with(|pool| {
+        pool.as_ref().map_or(
+            FrameUse { total: 0, used: 0, peak: 0 },
+            |pool| FrameUse {
+                total: pool.usable,
+                used: pool.usable.saturating_sub(pool.bitmap.free_count()),
+                peak: pool.usable.saturating_sub(pool.lowest_free),
+            },
+        )
+    })
+}
+
+/// Starts the pool: `usable` less `taken`; the first MiB is never used.
+pub(crate) fn start(usable: &RegionList, taken: &[Region]) {
+    let bitmap = BITMAP.leak();
+    bitmap.fill(0xff);
+    let top = usable
+        .iter()
+        .map(|region| region.end().min(PHYSICAL_LIMIT) / PAGE_BYTES)
+        .max()
+        .unwrap_or(0);
+    let mut pool = FrameBitmap::new(bitmap, top as usize, 0);
+    for region in usable.iter() {
+        let first = region.start.max(0x10_0000).div_ceil(PAGE_BYTES);
+        let end = region.end().min(PHYSICAL_LIMIT) / PAGE_BYTES;
+        for index in first..end {
+            pool.mark_free(index as usize);
+        }
+    }
+    let usable = pool.free_count();
+    for region in taken {
+        let end = region.end().min(PHYSICAL_LIMIT).div_ceil(PAGE_BYTES).min(top);
+        for index in region.start / PAGE_BYTES..end {
+            pool.mark_used(index as usize);
+        }
+    }
+    let lowest_free = pool.free_count();
+    POOL.with(|slot| *slot = Some(Pool { bitmap: pool, usable, lowest_free }));
+}

@@ -1,0 +1,71 @@
+//! User memory as the kernel sees it: checked against the process's tables,
+//! then reached through the map of all memory. The kernel never follows a user
+//! address, so a wrong one cannot fault.
+//!
+//! A process has one thread and is not running while the kernel is, so a range
+//! that was checked stays good until the kernel returns to it.
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "an offset and the copy at it are one step, resting on one bound"
+)]
+
+use harness_kernel::user_range::{UserRange, page_pieces};
+
+use super::address_space::AddressSpace;
+use super::layout::physical_pointer;
+
+/// A user range is not mapped, or not as needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotMapped;
+
+/// What the kernel is to do with a range.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Read it.
+    Read,
+    /// Write it.
+    Write,
+}
+
+/// Checks that all of `range` is mapped for `purpose`.
+pub(crate) fn check(space: &AddressSpace, range: UserRange, purpose: Purpose) -> Result<(), NotMapped> {
+    for piece in page_pieces(range) {
+        piece_pointer(space, piece.address, purpose)?;
+    }
+    Ok(())
+}
+
+/// Copies from user memory into all of `target`.
+pub(crate) fn read(space: &AddressSpace, range: UserRange, target: &mut [u8]) -> Result<(), NotMapped> {
+    let mut rest = target;
+    for piece in page_pieces(range) {
+        let source = piece_pointer(space, piece.address, Purpose::Read)?;
+        let (part, after) = rest.split_at_mut_checked(piece.length).ok_or(NotMapped)?;
+        // SAFETY: the piece lies in one mapped frame, and `part` is as long.
+        unsafe { source.copy_to_nonoverlapping(part.as_mut_ptr(), piece.length) };
+        rest = after;
+    }
+    Ok(())
+}
+
+/// Copies all of `source` to user memory; the range is as long.
+pub(crate) fn write(space: &AddressSpace, range: UserRange, source: &[u8]) -> Result<(), NotMapped> {
+    let mut rest = source;
+    for piece in page_pieces(range) {
+        let target = piece_pointer(space, piece.address, Purpose::Write)?;
+        let (part, after) = rest.split_at_checked(piece.length).ok_or(NotMapped)?;
+        // SAFETY: the piece lies in one mapped frame, and `part` is as long.
+        unsafe { target.copy_from_nonoverlapping(part.as_ptr(), piece.length) };
+        rest = after;
+    }
+    Ok(())
+}
+
+/// Kernel pointer to one user address, if its page allows `purpose`.
+fn piece_pointer(space: &AddressSpace, address: u64, purpose: Purpose) -> Result<*mut u8, NotMapped> {
+    let entry = space.entry(address).ok_or(NotMapped)?;
+    if purpose == Purpose::Write && !entry.user_may_write() {
+        return Err(NotMapped);
+    }
+    Ok(physical_pointer(entry.address().wrapping_add(address & 0xfff)))
+}

@@ -1,0 +1,135 @@
+//! All processor state of a user thread.
+//!
+//! The entry code keeps the running thread's general and xmm registers in
+//! [`current_user`]; the rest of the floating point state stays in the
+//! processor until another process runs.
+
+use core::arch::asm;
+
+/// Saved state. `by_syscall` decides the way back: `sysret` when set, which
+/// does not restore rcx and r11, else `iret`.
+#[repr(C, align(16))]
+#[derive(Clone)]
+pub(crate) struct UserContext {
+    pub(crate) rax: u64,
+    pub(crate) rbx: u64,
+    pub(crate) rcx: u64,
+    pub(crate) rdx: u64,
+    pub(crate) rsi: u64,
+    pub(crate) rdi: u64,
+    pub(crate) rbp: u64,
+    pub(crate) r8: u64,
+    pub(crate) r9: u64,
+    pub(crate) r10: u64,
+    pub(crate) r11: u64,
+    pub(crate) r12: u64,
+    pub(crate) r13: u64,
+    pub(crate) r14: u64,
+    pub(crate) r15: u64,
+    pub(crate) rip: u64,
+    pub(crate) rflags: u64,
+    pub(crate) rsp: u64,
+    pub(crate) by_syscall: u64,
+    /// Start of thread-local storage.
+    pub(crate) fs_base: u64,
+    floating: FloatingState,
+}
+
+/// The processor's own format: control words, x87 registers, xmm registers.
+#[repr(C, align(16))]
+#[derive(Clone)]
+struct FloatingState([u8; 512]);
+
+/// Where xmm0 is in a [`FloatingState`].
+const XMM_IN_FLOATING: usize = 160;
+/// Where xmm0 is in a [`UserContext`].
+pub(crate) const XMM_OFFSET: usize = core::mem::offset_of!(UserContext, floating) + XMM_IN_FLOATING;
+
+const RFLAGS_START: u64 = 0x202;
+const CONTROL_START: u16 = 0x037f;
+const MXCSR_START: u32 = 0x1f80;
+
+impl UserContext {
+    /// No state at all, for a static.
+    const fn empty() -> Self {
+        Self {
+            rax: 0, rbx: 0, rcx: 0, rdx: 0, rsi: 0, rdi: 0, rbp: 0, r8: 0, r9: 0, r10: 0,
+            r11: 0, r12: 0, r13: 0, r14: 0, r15: 0, rip: 0, rflags: 0, rsp: 0,
+            by_syscall: 0, fs_base: 0,
+            floating: FloatingState([0; 512]),
+        }
+    }
+
+    /// A thread about to call `entry` with up to three arguments, on a stack
+    /// aligned as after a call.
+    pub(crate) fn starting(entry: u64, stack_top: u64, arguments: [u64; 3]) -> Self {
+        let [rdi, rsi, rdx] = arguments;
+        let mut context = Self {
+            rdi,
+            rsi,
+            rdx,
+            rip: entry,
+            rflags: RFLAGS_START,
+            rsp: stack_top.wrapping_sub(8),
+            ..Self::empty()
+        };
+        let bytes = &mut context.floating.0;
+        if let Some(control) = bytes.first_chunk_mut::<2>() {
+            *control = CONTROL_START.to_le_bytes();
+        }
+        if let Some(mxcsr) = bytes.get_mut(24..28) {
+            mxcsr.copy_from_slice(&MXCSR_START.to_le_bytes());
+        }
+        context
+    }
+}
+
+/// The state that the entry code saves to and resumes from.
+#[unsafe(no_mangle)]
+static mut current_user: UserContext = UserContext::empty();
+
+/// The running thread's saved state.
+///
+/// # Safety
+/// No other reference from this function is live.
+pub(crate) unsafe fn current() -> &'static mut UserContext {
+    // SAFETY: the kernel runs on one processor without interrupts, and the
+    // caller vouches for uniqueness.
+    unsafe { &mut *(&raw mut current_user) }
+}
+
+/// Moves the running thread's state into `slot`; x87 state comes from the
+/// processor, xmm state from where the entry code put it.
+pub(crate) fn put_away(slot: &mut UserContext) {
+    // SAFETY: no other reference to the current state is live here.
+    let current = unsafe { current() };
+    let mut live = FloatingState([0; 512]);
+    // SAFETY: 512 aligned bytes are what `fxsave64` writes.
+    unsafe { asm!("fxsave64 [{}]", in(reg) &raw mut live, options(nostack, preserves_flags)) };
+    *slot = current.clone();
+    if let (Some(to), Some(from)) = (
+        slot.floating.0.get_mut(..XMM_IN_FLOATING),
+        live.0.get(..XMM_IN_FLOATING),
+    ) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Makes `slot` the running thread's state.
+pub(crate) fn take_up(slot: &UserContext) {
+    // SAFETY: no other reference to the current state is live here.
+    let current = unsafe { current() };
+    *current = slot.clone();
+    // SAFETY: the area is aligned and was built by `starting` or `fxsave64`,
+    // so no reserved control bit is set. The xmm registers it loads are not
+    // live across this statement: they are declared clobbered.
+    unsafe {
+        asm!("fxrstor64 [{}]", in(reg) &raw const current.floating,
+            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+            out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+            out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+            out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+            options(nostack));
+    }
+    crate::cpu::set_fs_base(current.fs_base);
+}
