@@ -13,6 +13,7 @@
 
 use core::fmt;
 use core::num::NonZeroU16;
+use core::str::FromStr;
 
 /// Wire value of [`Transport::Any`].
 const WILDCARD: u16 = 0xffff;
@@ -85,6 +86,39 @@ impl fmt::Display for Transport {
             Self::Nic(nic) => write!(f, "nic{}", nic.value()),
             Self::Any => f.write_str("any"),
         }
+    }
+}
+
+/// Why a word names no transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownTransport;
+
+impl fmt::Display for UnknownTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a transport is `loopback`, `nic1` to `nic65534` in PCI order, or `any`")
+    }
+}
+
+impl core::error::Error for UnknownTransport {}
+
+impl FromStr for Transport {
+    type Err = UnknownTransport;
+
+    /// Reads the words that [`Transport`] displays, and no others.
+    fn from_str(word: &str) -> Result<Self, UnknownTransport> {
+        match word {
+            "loopback" => return Ok(Self::Loopback),
+            "any" => return Ok(Self::Any),
+            _ => {}
+        }
+        let digits = word.strip_prefix("nic").ok_or(UnknownTransport)?;
+        if digits.starts_with(['0', '+']) {
+            return Err(UnknownTransport);
+        }
+        let number = digits.parse().map_err(|_| UnknownTransport)?;
+        NicNumber::new(number)
+            .map(Self::Nic)
+            .ok_or(UnknownTransport)
     }
 }
 
@@ -201,6 +235,21 @@ mod tests {
             let binding = ListenBinding::from_badge(badge).unwrap();
             assert_eq!(binding.badge(), badge);
             assert_eq!(binding.port_badge(), 8080);
+        }
+    }
+
+    #[test]
+    fn transports_read_back_from_their_words() {
+        extern crate std;
+        use std::string::ToString;
+        for id in 0..=u16::MAX {
+            let transport = Transport::from_id(id);
+            assert_eq!(transport.to_string().parse(), Ok(transport));
+        }
+        for word in [
+            "", "nic", "nic0", "nic01", "nic+1", "nic65535", "NIC1", "lo", "any ",
+        ] {
+            assert_eq!(word.parse::<Transport>(), Err(UnknownTransport), "{word:?}");
         }
     }
 

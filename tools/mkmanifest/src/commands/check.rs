@@ -1,0 +1,27 @@
+//! `mkmanifest check`: every rule, without the binaries.
+
+use std::path::PathBuf;
+
+use mkmanifest::ManifestError;
+
+use super::LaneArgs;
+
+/// Check manifests without their binaries.
+#[derive(clap::Args)]
+pub(crate) struct Check {
+    /// The manifests.
+    #[arg(required = true)]
+    manifests: Vec<PathBuf>,
+    #[command(flatten)]
+    lanes: LaneArgs,
+}
+
+impl Check {
+    pub(crate) fn run(&self) -> Result<(), ManifestError> {
+        for file in &self.manifests {
+            mkmanifest::check(file, self.lanes.rules(file))?;
+            println!("{}: ok", file.display());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! `mkmanifest show`: a boot package in words.
+
+use std::path::PathBuf;
+
+use mkmanifest::ManifestError;
+
+use super::read;
+
+/// Describe a boot package.
+#[derive(clap::Args)]
+pub(crate) struct Show {
+    /// The package.
+    package: PathBuf,
+}
+
+impl Show {
+    pub(crate) fn run(&self) -> Result<(), ManifestError> {
+        let bytes = read(&self.package)?;
+        print!("{}", mkmanifest::show(&self.package, &bytes)?);
+        Ok(())
+    }
+}

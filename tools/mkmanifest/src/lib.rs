@@ -1,0 +1,38 @@
+//! Compiles boot manifests from TOML and checks their lane rules.
+//!
+//! ```text
+//! three-lanes.toml --parse--> model --capset, lanes--> tree --package--> X.bin
+//!                                                       |
+//!                                                       +---export----> JSON (CUE)
+//! ```
+//!
+//! One tree is both packed and exported, and the published validators of
+//! `capos-config` see it before either. Every refusal names the file, the line,
+//! the field and what to do; two grants that collide are both named.
+//!
+//! The format is described in `docs/manifests.md`.
+
+#![forbid(unsafe_code)]
+
+mod binaries;
+mod capset;
+mod error;
+mod export;
+mod image;
+mod lanes;
+mod location;
+mod model;
+mod package;
+mod parse;
+mod reader;
+mod show;
+mod tree;
+
+pub use binaries::{Binaries, Images};
+pub use error::{Fault, GrantPair, ManifestError};
+pub use export::export;
+pub use location::{At, Location};
+pub use model::{Grant, GrantKind, Manifest, Marker, Process, Service, System};
+pub use package::{IMAGE_BYTES_MAX, LaneRules, Options, build, check, check_manifest};
+pub use parse::{parse, read};
+pub use show::show;

@@ -1,0 +1,217 @@
+//! Reads a manifest's TOML into the model; unknown fields and words are refused here.
+
+use std::path::Path;
+
+use capos_config::manifest::FromCueValue;
+use capos_config::{CueValue, KernelCapSource, LogLevel};
+use ingress_schema::listen::Transport;
+use toml::de::DeTable;
+
+use crate::error::{Fault, ManifestError};
+use crate::location::{At, Location};
+use crate::model::{Grant, GrantKind, Manifest, Marker, Process, Service, System};
+use crate::reader::{Refused, Table, Value, line_of};
+
+/// Reads one manifest file.
+///
+/// # Errors
+/// The file cannot be read, is not TOML, or has a field, type or word that the
+/// format does not know.
+pub fn read(file: &Path) -> Result<Manifest, ManifestError> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| ManifestError::whole(file, Fault::Io(error)))?;
+    parse(file, &text)
+}
+
+/// Reads one manifest from memory; `file` is its name in errors.
+///
+/// # Errors
+/// As [`read`], less those of the file system.
+pub fn parse(file: &Path, text: &str) -> Result<Manifest, ManifestError> {
+    let root = DeTable::parse(text).map_err(|error| ManifestError {
+        file: file.to_owned(),
+        at: error.span().map(|span| Location {
+            line: line_of(text, span.start),
+            field: String::new(),
+        }),
+        fault: Box::new(Fault::Syntax(error.message().to_owned())),
+    })?;
+    manifest(file, Table::root(text, root.get_ref())).map_err(|refused| refused.of(file))
+}
+
+fn manifest(file: &Path, mut root: Table<'_>) -> Result<Manifest, Refused> {
+    let system = match root.take("system") {
+        Some(table) => system(table.table()?)?,
+        None => System::default(),
+    };
+    let mut init_table = root.require("init")?.table()?;
+    let binary = init_table.require("binary")?.string()?;
+    let grants = grants(init_table.take("caps"))?;
+    let markers = policy(init_table.take("policy"))?;
+    init_table.finish("binary, caps, policy")?;
+    let services = match root.take("service") {
+        Some(list) => list.list()?.iter().map(service).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    root.finish("system, init, service")?;
+    Ok(Manifest {
+        file: file.to_owned(),
+        system,
+        init: Process { binary, grants },
+        markers,
+        services,
+    })
+}
+
+impl Default for System {
+    fn default() -> Self {
+        Self {
+            hostname: String::new(),
+            motd: String::new(),
+            log_level: LogLevel::Info,
+            exit_when_service_exits: None,
+            admin_transports: Vec::new(),
+        }
+    }
+}
+
+fn system(mut table: Table<'_>) -> Result<System, Refused> {
+    let mut system = System::default();
+    if let Some(value) = table.take("hostname") {
+        system.hostname = value.string()?.value;
+    }
+    if let Some(value) = table.take("motd") {
+        system.motd = value.string()?.value;
+    }
+    if let Some(value) = table.take("log_level") {
+        system.log_level = log_level(&value)?;
+    }
+    if let Some(value) = table.take("exit_when_service_exits") {
+        system.exit_when_service_exits = Some(value.string()?);
+    }
+    if let Some(value) = table.take("admin_transports") {
+        for element in value.list()? {
+            system.admin_transports.push(transport(&element)?.value);
+        }
+    }
+    table.finish("hostname, motd, log_level, exit_when_service_exits, admin_transports")?;
+    Ok(system)
+}
+
+fn log_level(value: &Value<'_>) -> Result<LogLevel, Refused> {
+    let word = value.string()?.value;
+    LogLevel::from_cue_value(&CueValue::text(word.as_str())).map_err(|_| {
+        value.refuse(Fault::UnknownWord {
+            found: word,
+            expected: "debug, info, warn, error".into(),
+        })
+    })
+}
+
+fn service(value: &Value<'_>) -> Result<Service, Refused> {
+    let mut table = value.table()?;
+    let name = table.require("name")?.string()?;
+    let binary = table.require("binary")?.string()?;
+    let grants = grants(table.take("caps"))?;
+    table.finish("name, binary, caps")?;
+    Ok(Service {
+        name,
+        process: Process { binary, grants },
+    })
+}
+
+fn grants(caps: Option<Value<'_>>) -> Result<Vec<Grant>, Refused> {
+    let Some(caps) = caps else {
+        return Ok(Vec::new());
+    };
+    caps.table()?
+        .into_entries()
+        .into_iter()
+        .map(|(name, value)| grant(name, &value))
+        .collect()
+}
+
+/// `name = "source"`, or `name = { source = "...", ... }`.
+fn grant(name: String, value: &Value<'_>) -> Result<Grant, Refused> {
+    let at = value.at().clone();
+    if value.as_str().is_some() {
+        let source = source(value)?;
+        if source == KernelCapSource::TcpListenAuthority {
+            // A bare authority would listen anywhere; its binding must be said.
+            let field = format!("{}.transport", at.field);
+            return Err(Refused::new(Location { field, ..at }, Fault::MissingField));
+        }
+        let kind = GrantKind::Object { source, badge: 0 };
+        return Ok(Grant { name, at, kind });
+    }
+    let mut table = value.table()?;
+    let source = source(&table.require("source")?)?;
+    let kind = if source == KernelCapSource::TcpListenAuthority {
+        let transport = transport(&table.require("transport")?)?;
+        let port = table.require("port")?.port()?;
+        table.finish("source, transport, port")?;
+        GrantKind::Listen { transport, port }
+    } else {
+        for binding in ["transport", "port"] {
+            if let Some(field) = table.take(binding) {
+                let source = source.to_string();
+                return Err(field.refuse(Fault::BindingOnOtherSource { source }));
+            }
+        }
+        let badge = match table.take("badge") {
+            Some(badge) => badge.number()?.value,
+            None => 0,
+        };
+        table.finish("source, badge")?;
+        GrantKind::Object { source, badge }
+    };
+    Ok(Grant { name, at, kind })
+}
+
+fn source(value: &Value<'_>) -> Result<KernelCapSource, Refused> {
+    let word = value.string()?.value;
+    KernelCapSource::from_cue_value(&CueValue::text(word.as_str())).map_err(|_| {
+        value.refuse(Fault::UnknownWord {
+            found: word,
+            expected: "the published kernel capability sources, as `console`, `timer`, \
+                       `tcp_listen_authority`, `network_manager`"
+                .into(),
+        })
+    })
+}
+
+fn transport(value: &Value<'_>) -> Result<At<Transport>, Refused> {
+    let word = value.string()?.value;
+    word.parse()
+        .map(|transport| value.with(transport))
+        .map_err(|_| {
+            value.refuse(Fault::UnknownWord {
+                found: word,
+                expected: "loopback, nic1, nic2, ... in PCI order".into(),
+            })
+        })
+}
+
+/// `[init.policy.<lane>]` with `field = number` or `field = "word"`.
+///
+/// Which lanes, fields and words there are is the service's own knowledge; its
+/// marker grammar judges the names that are made here.
+fn policy(value: Option<Value<'_>>) -> Result<Vec<Marker>, Refused> {
+    let mut markers = Vec::new();
+    let Some(value) = value else {
+        return Ok(markers);
+    };
+    for (lane, fields) in value.table()?.into_entries() {
+        for (field, value) in fields.table()?.into_entries() {
+            let said = match value.as_str() {
+                Some(word) => word.to_owned(),
+                None => value.number()?.value.to_string(),
+            };
+            markers.push(Marker {
+                name: format!("ingress_{lane}_{field}={said}"),
+                at: value.at().clone(),
+            });
+        }
+    }
+    Ok(markers)
+}

@@ -1,0 +1,70 @@
+//! Describes a boot package in words, from its bytes alone.
+
+use std::fmt::{self, Write};
+use std::path::Path;
+
+use capos_config::{CapSource, KernelCapSource, ManifestBootstrapPlan};
+use ingress_schema::listen::ListenBinding;
+
+use crate::error::{Fault, ManifestError};
+
+/// The description; `file` is the package's name in errors.
+///
+/// # Errors
+/// The bytes are no boot package.
+pub fn show(file: &Path, package: &[u8]) -> Result<String, ManifestError> {
+    let plan = ManifestBootstrapPlan::from_capnp_bytes(package)
+        .map_err(|error| ManifestError::whole(file, Fault::NotAPackage(error)))?;
+    let mut text = String::new();
+    describe(&mut text, package.len(), &plan)
+        .map_err(|error| ManifestError::whole(file, Fault::Io(std::io::Error::other(error))))?;
+    Ok(text)
+}
+
+fn describe(out: &mut String, bytes: usize, plan: &ManifestBootstrapPlan) -> fmt::Result {
+    writeln!(
+        out,
+        "boot package: {bytes} bytes, schema version {}",
+        plan.schema_version
+    )?;
+    for binary in &plan.binaries {
+        writeln!(out, "binary {}: {} bytes", binary.name, binary.data_len)?;
+    }
+    if let Some(system) = &plan.kernel_params {
+        writeln!(
+            out,
+            "system: hostname `{}`, log level {}, motd {:?}",
+            system.hostname, system.log_level, system.motd
+        )?;
+    }
+    writeln!(out, "init runs {}", plan.init.binary)?;
+    for cap in &plan.init.caps {
+        describe_cap(out, &cap.name, &CapSource::Kernel(cap.source), cap.badge)?;
+    }
+    for service in &plan.services {
+        writeln!(out, "service {} runs {}", service.name, service.binary)?;
+        for cap in &service.caps {
+            describe_cap(out, &cap.name, &cap.source, cap.badge)?;
+        }
+    }
+    match &plan.exit_when_service_exits {
+        Some(name) => writeln!(out, "ends when service {name} or init exits"),
+        None => writeln!(out, "ends when init exits"),
+    }
+}
+
+fn describe_cap(out: &mut String, name: &str, source: &CapSource, badge: u64) -> fmt::Result {
+    write!(out, "  {name:<32} {source}")?;
+    if matches!(
+        source,
+        CapSource::Kernel(KernelCapSource::TcpListenAuthority)
+    ) {
+        match ListenBinding::from_badge(badge) {
+            Ok(binding) => write!(out, " on {binding}")?,
+            Err(error) => write!(out, " with bad badge {badge:#x}: {error}")?,
+        }
+    } else if badge != 0 {
+        write!(out, " badge {badge}")?;
+    }
+    writeln!(out)
+}
