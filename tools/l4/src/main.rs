@@ -1,2 +1,68 @@
-//! Placeholder entry.
-fn main() {}
+//! Boots the service in QEMU and proves its lanes end to end.
+//!
+//! ```text
+//! commands/  one file a subcommand      cases/   one file a case of the proof matrix
+//! machine/   QEMU and its console       load/    bounded clients that load a lane
+//! http/      the harness's own client   report/  table, JSON, JUnit, one HTML page
+//! session    one run of one case: boots, checks, figures, and the common assertions
+//! guest      a booted guest as a case uses it; probe is the in-guest client's wire
+//! ```
+
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::arithmetic_side_effects,
+    reason = "counts and times of one bounded run; an overflow panics and fails the run"
+)]
+
+mod accel;
+mod artefacts;
+mod cases;
+mod commands;
+mod evidence;
+mod exit_code;
+mod failure;
+mod guest;
+mod http;
+mod lane;
+mod load;
+mod machine;
+mod package;
+mod probe;
+mod record;
+mod report;
+mod session;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::artefacts::Artefacts;
+
+/// Proves the ingress lanes on a booted guest.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    artefacts: Artefacts,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs the proof matrix, or parts of it.
+    Prove(commands::prove::Prove),
+    /// Boots a manifest and stays up until Ctrl-C.
+    Run(commands::run::Run),
+    /// Lists the cases and their negative controls.
+    List,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match arguments.command {
+        Command::Prove(prove) => prove.execute(arguments.artefacts),
+        Command::Run(run) => run.execute(&arguments.artefacts),
+        Command::List => commands::list::execute(),
+    }
+}

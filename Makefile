@@ -1,0 +1,117 @@
+# Builds, proves and runs the ingress lanes. Every target is enough alone: `run-l4`, `run`
+# and `test` install what is missing and build what is stale. `make` alone lists them.
+#
+# Guest programs and host tools are built by separate cargo invocations: in one, cargo would
+# unify features and pull the standard library into the guest.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+CARGO ?= cargo
+export DOCS_RS := 1
+
+# Whatever the environment says, the paths below are where the files are.
+override CARGO_TARGET_DIR := $(CURDIR)/target
+export CARGO_TARGET_DIR
+
+L4 := target/release/l4
+OUT ?= target/l4
+ARGS ?=
+
+# Which package brings which program; `setup` installs those whose program is missing.
+NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl cc:gcc
+NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest ip:iproute2 nft:nftables
+
+GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
+HOST := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 -p harness-net -p harness-kernel
+BROKEN := broken-lane-from-header
+
+.PHONY: help setup setup-run setup-check guest smoke tools broken run-l4 attack negative-controls \
+	run test unit check fmt-check clippy doc deny bench clean
+
+help: ## List the targets
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+define install_missing
+	@missing=(); for need in $(1); do \
+		command -v "$${need%%:*}" >/dev/null 2>&1 || [ -x "/usr/sbin/$${need%%:*}" ] || missing+=("$${need##*:}"); \
+	done; \
+	if [ "$${#missing[@]}" -gt 0 ]; then \
+		if [ "$$(id -u)" != 0 ]; then \
+			echo "missing; install with: sudo apt-get install $${missing[*]}" >&2; exit 1; \
+		fi; \
+		echo "setup: installing $${missing[*]}"; \
+		apt-get update -qq; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}" >/dev/null; \
+	fi
+	@command -v $(CARGO) >/dev/null || { echo "missing: cargo; see https://rustup.rs" >&2; exit 1; }
+endef
+
+setup: ## Install every program that the tests drive
+	$(call install_missing,$(NEEDS_TEST))
+
+setup-run:
+	$(call install_missing,$(NEEDS_RUN))
+
+setup-check: ## Install cargo-deny for `check`
+	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
+
+guest: setup-run smoke ## Build the kernel, the service and the in-guest programs
+	$(CARGO) build --locked --release $(GUEST) --features remote-session-web-ui/capos
+
+smoke: setup-run
+	@tools/build-smoke
+
+tools: setup-run ## Build the host tools
+	$(CARGO) build --locked --release -p mkmanifest -p l4
+
+broken: setup-run ## Build the deliberately broken services for the negative controls
+	@for feature in $(BROKEN); do \
+		echo "broken: $$feature"; \
+		$(CARGO) build --locked --release -p remote-session-web-ui \
+			--features "remote-session-web-ui/capos remote-session-web-ui/$$feature" \
+			--target-dir target/broken-build; \
+		mkdir -p "target/broken/$$feature"; \
+		cp target/broken-build/release/remote-session-web-ui "target/broken/$$feature/"; \
+	done
+
+run-l4: setup guest tools ## Prove the lanes: boot every case in QEMU (ARGS="--case NAME")
+	$(L4) prove --out $(OUT) $(ARGS)
+
+attack: setup guest tools ## The longer attacks
+	$(L4) prove --suite attack --out $(OUT)-attack $(ARGS)
+
+negative-controls: setup guest tools broken ## Show that each case can fail
+	$(L4) prove --negative-controls --out $(OUT)-controls $(ARGS)
+
+run: guest tools ## Boot the three lanes and stay up until Ctrl-C
+	$(L4) run $(ARGS)
+
+unit: setup-run ## The tests of every crate, on the host
+	$(CARGO) test --locked $(HOST)
+
+test: unit run-l4 ## Everything that a change must pass
+
+check: fmt-check clippy doc deny ## Formatting, lints, documentation, dependencies
+
+fmt-check:
+	$(CARGO) fmt --all --check
+
+clippy: setup-run
+	$(CARGO) clippy --locked $(HOST) --all-targets -- -D warnings
+	$(CARGO) clippy --locked --release $(GUEST) --features remote-session-web-ui/capos -- -D warnings
+
+doc: setup-run
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(HOST)
+
+deny:
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check bans licenses sources; \
+	else echo "check: cargo-deny is not installed, so dependencies were not checked (make setup-check)"; fi
+
+bench: setup-run ## Measure the ledger beside the usual alternatives
+	$(CARGO) bench --locked -p ingress-ledger
+
+clean: ## Remove everything that was built
+	$(CARGO) clean

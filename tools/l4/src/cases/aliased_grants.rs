@@ -1,0 +1,108 @@
+//! Case 5b: two lane grants that are one listener in truth are refused twice: when the
+//! manifest is compiled, and, built past that, by the service before it accepts anything.
+
+use std::time::Duration;
+
+use mkmanifest::LaneRules;
+
+use crate::cases::{Case, Control, Need, Suite};
+use crate::exit_code::MachineExit;
+use crate::failure::Failure;
+use crate::http;
+use crate::package;
+use crate::session::{Sabotage, Session};
+
+pub(crate) const CASE: Case = Case {
+    name: "aliased-grants",
+    title: "aliased lane grants are refused by mkmanifest and, built past it, by the service",
+    suite: Suite::Matrix,
+    need: Need::Nothing,
+    run,
+    controls: &[Control {
+        name: "distinct-grants",
+        breaks: "the manifest that should be aliased has three distinct listeners",
+        sabotage: Sabotage::Manifest {
+            of: "aliased-object",
+            instead: "three-lanes",
+        },
+        must_fail: "aliased-object: the service refuses to serve",
+    }],
+};
+
+/// Each aliased manifest with the two grants that a refusal has to name.
+const ALIASED: &[(&str, [&str; 2])] = &[
+    ("aliased-object", ["ui_listener", "ui_provider_health_listener"]),
+    ("aliased-port", ["ui_listener", "ui_provider_health_listener"]),
+    ("aliased-transport", ["ui_listener", "ui_provider_health_listener"]),
+    ("aliased-wildcard", ["ui_listener", "ui_provider_health_listener"]),
+];
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    for (manifest, grants) in ALIASED {
+        compiled(session, manifest, grants);
+        booted(session, manifest, grants)?;
+    }
+    Ok(())
+}
+
+/// The first refusal: `mkmanifest` names file and both grants.
+fn compiled(session: &mut Session<'_>, manifest: &str, grants: &[&str]) {
+    let artefacts = session.artefacts();
+    let file = artefacts.manifests.join(format!("{manifest}.toml"));
+    let refused = package::build(artefacts, &file, LaneRules::Checked);
+    let words = match refused {
+        Ok(_) => "it compiled".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let named = grants.iter().all(|grant| words.contains(grant)) && words.contains(manifest);
+    session.check(
+        format!("{manifest}: mkmanifest refuses and names both grants"),
+        named,
+        words,
+    );
+}
+
+/// The second: the service says why, exits non-zero, and has accepted nothing.
+fn booted(session: &mut Session<'_>, manifest: &str, grants: &[&str]) -> Result<(), Failure> {
+    let mut guest = session.launch(manifest, LaneRules::Unchecked, Session::usual_nics())?;
+    let (_, line) = guest.machine_mut().await_line(
+        0,
+        "`[web-ui] refused: ...` or `[web-ui] ready ...`",
+        Duration::from_secs(30),
+        |line| line.starts_with("[web-ui] refused") || line.starts_with("[web-ui] ready"),
+    )?;
+    let refused = line.text.starts_with("[web-ui] refused");
+    session.check(
+        format!("{manifest}: the service refuses to serve"),
+        refused,
+        &line.text,
+    );
+    if !refused {
+        guest.machine_mut().kill();
+        return Ok(());
+    }
+    session.check(
+        format!("{manifest}: the diagnostic names both grants"),
+        grants.iter().all(|grant| line.text.contains(grant)),
+        &line.text,
+    );
+    let get = http::once("GET", "/healthz");
+    for address in [guest.public(), guest.provider()] {
+        let answer = http::exchange(address, &get, Duration::from_secs(2));
+        session.check(
+            format!("{manifest}: no port answers"),
+            answer.is_err(),
+            answer.map_or_else(|end| end.to_string(), |one| format!("status {}", one.status)),
+        );
+    }
+    let exit = guest.machine_mut().wait_exit(Duration::from_secs(20))?;
+    session.note_end(&guest, exit);
+    session.check_equal(
+        format!("{manifest}: the machine ends with the service's failure"),
+        exit.to_string(),
+        MachineExit::ServiceFailure.to_string(),
+    );
+    let accepted: u64 = guest.listeners().iter().map(|count| count.accepted).sum();
+    session.check_equal(format!("{manifest}: nothing was accepted"), accepted, 0);
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! The cases of the proof matrix, one file each, and the registry of them.
+
+mod abi;
+mod absent_authority;
+mod aliased_grants;
+mod forgery;
+mod lane_selection;
+mod route_scope;
+
+use crate::failure::Failure;
+use crate::session::{Sabotage, Session};
+
+/// Which run a case belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Suite {
+    /// The default run: what every change must pass.
+    Matrix,
+    /// Longer attacks, run by name or with `--suite attack`.
+    Attack,
+}
+
+/// What a case needs beyond QEMU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Nothing.
+    Nothing,
+    /// These programs on the path.
+    Programs(&'static [&'static str]),
+    /// To be root, for a network namespace of its own, and these programs.
+    Root(&'static [&'static str]),
+}
+
+/// One case.
+pub(crate) struct Case {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// What it shows, in one line.
+    pub(crate) title: &'static str,
+    /// Which run it belongs to.
+    pub(crate) suite: Suite,
+    /// What it needs.
+    pub(crate) need: Need,
+    /// Carries it through.
+    pub(crate) run: fn(&mut Session<'_>) -> Result<(), Failure>,
+    /// How its assertions are shown to be able to fail.
+    pub(crate) controls: &'static [Control],
+}
+
+/// A run of a case on something deliberately broken. It succeeds when the named check
+/// fails.
+pub(crate) struct Control {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What is broken.
+    pub(crate) breaks: &'static str,
+    /// How.
+    pub(crate) sabotage: Sabotage,
+    /// Words of a check that must then fail.
+    pub(crate) must_fail: &'static str,
+}
+
+/// Every case, in the order in which they run.
+pub(crate) const ALL: &[&Case] = &[
+    &abi::CASE,
+    &lane_selection::CASE,
+    &route_scope::CASE,
+    &absent_authority::CASE,
+    &aliased_grants::CASE,
+    &forgery::CASE,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_case_has_a_control() {
+        for (index, case) in ALL.iter().enumerate() {
+            assert!(ALL.iter().skip(index + 1).all(|other| other.name != case.name));
+            assert!(!case.controls.is_empty(), "{} has no control", case.name);
+        }
+    }
+}

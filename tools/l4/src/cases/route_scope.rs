@@ -1,0 +1,162 @@
+//! Case 4: a protected lane serves its own few routes; everything else is a small typed
+//! denial, counted, and no handler is entered.
+
+use std::time::Duration;
+
+use crate::cases::{Case, Control, Need, Suite};
+use crate::failure::Failure;
+use crate::guest::Guest;
+use crate::http;
+use crate::lane::Lane;
+use crate::session::{ClientCounts, Sabotage, Session};
+
+pub(crate) const CASE: Case = Case {
+    name: "route-scope",
+    title: "login, assets, manual, ACME, recovery and wrong methods are denied on protected lanes",
+    suite: Suite::Matrix,
+    need: Need::Nothing,
+    run,
+    controls: &[Control {
+        name: "swapped-listeners",
+        breaks: "the provider's port leads to the public lane, which serves more",
+        sabotage: Sabotage::Manifest {
+            of: "three-lanes",
+            instead: "swapped-listeners",
+        },
+        must_fail: "is a typed denial",
+    }],
+};
+
+/// A denial's head and body together may not be larger than this.
+const DENIAL_BYTES_MAX: usize = 512;
+
+/// Routes of the public lane and of no protected one, those of later stages among them.
+const FOREIGN: &[(&str, &str)] = &[
+    ("GET", "/"),
+    ("GET", "/index.html"),
+    ("GET", "/app.js"),
+    ("GET", "/style.css"),
+    ("GET", "/api/ingress"),
+    ("POST", "/login"),
+    ("GET", "/login"),
+    ("POST", "/api/login"),
+    ("POST", "/api/session"),
+    ("GET", "/manual"),
+    ("GET", "/manual/boot"),
+    ("GET", "/.well-known/acme-challenge/token"),
+    ("GET", "/assets/large.bin"),
+    ("POST", "/upload"),
+    ("GET", "/api/login?next=/healthz"),
+];
+
+/// Denied on the provider lane besides: the local lane's routes, and wrong methods.
+const PROVIDER_ONLY: &[(&str, &str)] = &[
+    ("GET", "/api/status"),
+    ("GET", "/readyz"),
+    ("POST", "/drain"),
+    ("POST", "/recovery"),
+    ("POST", "/setup"),
+    ("POST", "/healthz"),
+    ("PUT", "/healthz"),
+    ("DELETE", "/healthz"),
+    ("OPTIONS", "/healthz"),
+    ("GET", "/healthz/"),
+    ("GET", "/healthz/deep"),
+];
+
+/// Denied on the local lane besides: wrong methods on its own routes.
+const LOCAL_ONLY: &[(&str, &str)] = &[
+    ("POST", "/readyz"),
+    ("POST", "/api/status"),
+    ("DELETE", "/api/status"),
+    ("GET", "/drain"),
+    ("PUT", "/drain"),
+];
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    let mut guest = session.boot("three-lanes")?;
+    let mut clients = ClientCounts::default();
+    session.step("foreign routes and methods on the provider lane");
+    let provider: Vec<_> = FOREIGN.iter().chain(PROVIDER_ONLY).collect();
+    for (method, target) in &provider {
+        on_provider(session, &guest, &mut clients, method, target);
+    }
+    session.step("foreign routes and methods on the local lane");
+    let local: Vec<_> = FOREIGN.iter().chain(LOCAL_ONLY).collect();
+    for (method, target) in &local {
+        on_local(session, &mut guest, &mut clients, method, target)?;
+    }
+    let evidence = session.settle(guest, &clients)?;
+    for (lane, sent) in [
+        (Lane::ProviderHealth, provider.len()),
+        (Lane::LocalHealth, local.len()),
+    ] {
+        session.check_equal(
+            format!("{}: every denial is counted", lane.key()),
+            evidence.lane("route_denied", lane)?,
+            sent as u64,
+        );
+        session.check_equal(
+            format!("{}: no request was admitted, so no handler was entered", lane.key()),
+            evidence.lane("admitted", lane)?,
+            0,
+        );
+    }
+    Ok(())
+}
+
+/// Whether a status is one that a denial may have.
+fn denies(status: u16) -> bool {
+    matches!(status, 403..=405)
+}
+
+fn on_provider(
+    session: &mut Session<'_>,
+    guest: &Guest,
+    clients: &mut ClientCounts,
+    method: &str,
+    target: &str,
+) {
+    let bodiless = matches!(method, "GET" | "HEAD" | "OPTIONS" | "DELETE");
+    let length = if bodiless { "Accept: */*" } else { "Content-Length: 0" };
+    let bytes = http::request(method, target, &[length, "Connection: close"]);
+    let tally = clients.lane(Lane::ProviderHealth);
+    let answer = http::counted(tally, guest.provider(), &bytes, Duration::from_secs(10));
+    let held = answer.as_ref().is_ok_and(|one| {
+        denies(one.status)
+            && one.header("content-type") == Some("application/problem+json")
+            && one.json().is_some_and(|body| body.get("code").is_some())
+            && one.body.len() <= DENIAL_BYTES_MAX
+    });
+    session.check(
+        format!("provider {method} {target} is a typed denial"),
+        held,
+        answer.map_or_else(
+            |ending| ending.to_string(),
+            |one| format!("status {}, {}", one.status, one.text()),
+        ),
+    );
+}
+
+fn on_local(
+    session: &mut Session<'_>,
+    guest: &mut Guest,
+    clients: &mut ClientCounts,
+    method: &str,
+    target: &str,
+) -> Result<(), Failure> {
+    let verb = method.to_ascii_lowercase();
+    let reply = guest.ask(
+        clients.lane(Lane::LocalHealth),
+        &format!("{verb} local {target}"),
+    )?;
+    let held = [403_u16, 404, 405]
+        .iter()
+        .any(|status| reply.count(&format!("status_{status}")) == 1);
+    session.check(
+        format!("local {method} {target} is a typed denial"),
+        held,
+        &reply.line,
+    );
+    Ok(())
+}

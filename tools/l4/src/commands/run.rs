@@ -1,0 +1,123 @@
+//! `l4 run`: boots a manifest and stays up. Ctrl-C drains the service, and the machine ends
+//! in order; a second Ctrl-C ends it at once.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use clap::Args;
+use mkmanifest::LaneRules;
+
+use crate::artefacts::Artefacts;
+use crate::exit_code::MachineExit;
+use crate::failure::Failure;
+use crate::guest::Guest;
+use crate::lane::Lane;
+use crate::machine::Machine;
+use crate::machine::console::Line;
+use crate::machine::spec::{Backend, HostPort, MachineSpec, Nic, Outgoing};
+use crate::package;
+
+/// Arguments of `l4 run`.
+#[derive(Args)]
+pub(crate) struct Run {
+    /// The manifest to boot, by name.
+    #[arg(default_value = "three-lanes")]
+    manifest: String,
+    /// The host's port of the public lane.
+    #[arg(long, default_value_t = 8080)]
+    public_port: u16,
+    /// The host's port of the provider lane.
+    #[arg(long, default_value_t = 8081)]
+    provider_port: u16,
+    /// Where the boot package and the serial log go.
+    #[arg(long, default_value = "target/run")]
+    out: PathBuf,
+}
+
+impl Run {
+    /// Boots, prints the addresses, and streams the console to the end.
+    pub(crate) fn execute(&self, artefacts: &Artefacts) -> ExitCode {
+        match self.stay_up(artefacts) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                eprintln!("l4: {failure}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn stay_up(&self, artefacts: &Artefacts) -> Result<(), Failure> {
+        artefacts.check()?;
+        std::fs::create_dir_all(&self.out)
+            .map_err(|error| Failure::host(self.out.display().to_string(), error))?;
+        let interrupts = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&interrupts);
+        ctrlc::set_handler(move || {
+            counted.fetch_add(1, Ordering::AcqRel);
+        })
+        .map_err(|error| Failure::host("handling Ctrl-C", error))?;
+        let mut guest = Guest::new(Machine::boot(&self.spec(artefacts)?)?, 0);
+        guest.await_ready()?;
+        println!("  public    http://{}/", guest.public());
+        println!("  provider  http://{}/healthz", guest.provider());
+        println!("  local     127.0.0.1:{} inside the guest alone", Lane::LocalHealth.port());
+        println!("  Ctrl-C drains the service and ends the machine.");
+        let mut asked = false;
+        loop {
+            match guest.machine_mut().wait_exit(Duration::from_millis(200)) {
+                Ok(MachineExit::Success) => return Ok(()),
+                Ok(got) => {
+                    return Err(Failure::WrongExit {
+                        expected: MachineExit::Success,
+                        got,
+                        last: Vec::new(),
+                    });
+                }
+                Err(Failure::NoExit { .. }) => {}
+                Err(other) => return Err(other),
+            }
+            match interrupts.load(Ordering::Acquire) {
+                0 => {}
+                1 if !asked => {
+                    asked = true;
+                    println!("\n  draining; Ctrl-C again ends the machine at once");
+                    guest.probe()?.say("post local /drain")?;
+                }
+                1 => {}
+                _ => {
+                    guest.machine_mut().kill();
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn spec(&self, artefacts: &Artefacts) -> Result<MachineSpec, Failure> {
+        let accel = super::settle_accel(artefacts, &self.out)?;
+        let manifest = artefacts.manifests.join(format!("{}.toml", self.manifest));
+        let package = self.out.join(format!("{}.package", self.manifest));
+        package::compile(artefacts, &manifest, LaneRules::Checked, &package)?;
+        let nic = |port, lane: Lane, outgoing| Nic {
+            backend: Backend::User(HostPort::Fixed(port)),
+            guest_port: lane.port(),
+            outgoing,
+        };
+        Ok(MachineSpec {
+            emulator: artefacts.qemu.clone(),
+            accel,
+            kernel: artefacts.kernel.clone(),
+            package,
+            memory_mib: artefacts.memory,
+            nics: vec![
+                nic(self.public_port, Lane::Anonymous, Outgoing::Allowed),
+                nic(self.provider_port, Lane::ProviderHealth, Outgoing::Forbidden),
+            ],
+            serial_log: self.out.join(format!("{}.serial.log", self.manifest)),
+            time_limit: Duration::from_secs(u64::from(u32::MAX)),
+            echo: Some(|line: &Line| println!("{}", line.text)),
+        })
+    }
+}

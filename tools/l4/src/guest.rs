@@ -1,0 +1,170 @@
+//! A booted guest as a case uses it: its lanes' addresses, its in-guest client, its
+//! evidence.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use crate::evidence::{Evidence, ListenerCount};
+use crate::failure::Failure;
+use crate::http::Tally;
+use crate::lane::Lane;
+use crate::machine::Machine;
+use crate::probe::{Probe, Reply};
+
+/// How long a boot may take. Generous: shared machines stall, and the figure itself is
+/// reported.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+/// A booted guest.
+pub(crate) struct Guest {
+    machine: Machine,
+    probe: Option<Probe>,
+    index: usize,
+    ready: Option<f64>,
+    ready_line: String,
+}
+
+impl Guest {
+    /// Takes a machine that was just started; `index` is its place in the record.
+    pub(crate) fn new(mut machine: Machine, index: usize) -> Self {
+        let probe = machine.take_control().map(Probe::new);
+        Self {
+            machine,
+            probe,
+            index,
+            ready: None,
+            ready_line: String::new(),
+        }
+    }
+
+    /// Its place in the record.
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The machine.
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The machine, to wait on.
+    pub(crate) fn machine_mut(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    /// QEMU's start to the readiness line.
+    pub(crate) fn ready_seconds(&self) -> Option<f64> {
+        self.ready
+    }
+
+    /// The service's readiness line.
+    pub(crate) fn ready_line(&self) -> &str {
+        &self.ready_line
+    }
+
+    /// Waits for the service's readiness line and the in-guest client's.
+    pub(crate) fn await_ready(&mut self) -> Result<(), Failure> {
+        let (_, line) = self.machine.await_line(
+            0,
+            "readiness line `[web-ui] ready ...`",
+            READY_WITHIN,
+            |line| line.starts_with("[web-ui] ready"),
+        )?;
+        self.ready = Some(line.at.as_secs_f64());
+        self.ready_line = line.text;
+        self.machine.await_line(
+            0,
+            "in-guest client's line `[probe] ready`",
+            READY_WITHIN,
+            |line| line.starts_with("[probe] ready"),
+        )?;
+        Ok(())
+    }
+
+    /// Where the host reaches a lane. The local lane is not reachable from outside.
+    pub(crate) fn address(&self, lane: Lane) -> SocketAddr {
+        let nic = match lane {
+            Lane::Anonymous | Lane::LocalHealth => 1,
+            Lane::ProviderHealth => 2,
+        };
+        self.machine.host_address(nic)
+    }
+
+    /// The public lane's address on the host.
+    pub(crate) fn public(&self) -> SocketAddr {
+        self.address(Lane::Anonymous)
+    }
+
+    /// The provider lane's address on the host.
+    pub(crate) fn provider(&self) -> SocketAddr {
+        self.address(Lane::ProviderHealth)
+    }
+
+    /// The in-guest client.
+    pub(crate) fn probe(&mut self) -> Result<&mut Probe, Failure> {
+        self.probe.as_mut().ok_or_else(|| Failure::Probe {
+            command: "(none)".into(),
+            cause: "the machine has no control port".into(),
+        })
+    }
+
+    /// Has the in-guest client do something, and counts what it saw.
+    pub(crate) fn ask(&mut self, tally: &mut Tally, command: &str) -> Result<Reply, Failure> {
+        let reply = self.probe()?.command(command, Duration::from_secs(60))?;
+        tally.add(&reply.tally());
+        Ok(reply)
+    }
+
+    /// Waits for a quiescent evidence line that satisfies `agrees`. If none comes in time,
+    /// tells the last one there was, so that the caller's checks say what differs.
+    pub(crate) fn quiescent(
+        &mut self,
+        timeout: Duration,
+        mut agrees: impl FnMut(&Evidence) -> bool,
+    ) -> Result<Evidence, Failure> {
+        let console = self.machine.console().clone();
+        let deadline = Instant::now() + timeout;
+        let mut from = console
+            .lines()
+            .iter()
+            .rposition(|line| Evidence::parse(&line.text).is_some())
+            .unwrap_or_default();
+        let mut last = None;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let found = self.machine.await_line(from, "quiescent evidence line", left, |line| {
+                Evidence::parse(line).is_some()
+            });
+            match found {
+                Ok((index, line)) => {
+                    from = index + 1;
+                    let evidence = Evidence::parse(&line.text).unwrap_or_default();
+                    if agrees(&evidence) {
+                        return Ok(evidence);
+                    }
+                    last = Some(evidence);
+                }
+                Err(failure) => {
+                    return match (failure, last) {
+                        (Failure::Hang { .. }, Some(evidence)) => Ok(evidence),
+                        (failure, _) => Err(failure),
+                    };
+                }
+            }
+        }
+    }
+
+    /// Tells the in-guest client to exit with 0, which ends the machine.
+    pub(crate) fn ask_to_end(&mut self) -> Result<(), Failure> {
+        self.probe()?.say("exit 0")
+    }
+
+    /// The kernel's counts, printed as the machine ends.
+    pub(crate) fn listeners(&self) -> Vec<ListenerCount> {
+        let lines = self.machine.console().lines();
+        lines
+            .iter()
+            .filter_map(|line| ListenerCount::parse(&line.text))
+            .collect()
+    }
+}

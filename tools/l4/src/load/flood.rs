@@ -1,0 +1,118 @@
+//! Many connections that send the same request over and over, from a few threads.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use crate::http::{Ending, Tally, Wire};
+use crate::load::quantiles::Quantiles;
+
+/// Whether a connection carries one request or many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reuse {
+    /// A connection per request.
+    Never,
+    /// Keep-alive, until the server closes.
+    KeepAlive,
+}
+
+/// A flood.
+#[derive(Clone, Debug)]
+pub(crate) struct Flood {
+    /// Where to.
+    pub(crate) address: SocketAddr,
+    /// The request's exact bytes.
+    pub(crate) request: Vec<u8>,
+    /// Clients at the same time, a thread each.
+    pub(crate) clients: usize,
+    /// Requests of each client.
+    pub(crate) requests_each: usize,
+    /// How connections are used.
+    pub(crate) reuse: Reuse,
+    /// No request is started after this.
+    pub(crate) time_max: Duration,
+    /// The longest wait for one answer.
+    pub(crate) timeout: Duration,
+}
+
+/// What a flood saw.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flooded {
+    /// Counts.
+    pub(crate) tally: Tally,
+    /// Latencies of the answered requests.
+    pub(crate) latencies: Quantiles,
+    /// How long it took.
+    pub(crate) took: Duration,
+}
+
+impl Flood {
+    /// A flood of `GET target` with a few usual bounds.
+    pub(crate) fn of(address: SocketAddr, request: Vec<u8>, clients: usize, each: usize) -> Self {
+        Self {
+            address,
+            request,
+            clients,
+            requests_each: each,
+            reuse: Reuse::Never,
+            time_max: Duration::from_secs(60),
+            timeout: Duration::from_secs(15),
+        }
+    }
+
+    /// Carries it through.
+    pub(crate) fn run(&self) -> Flooded {
+        let started = Instant::now();
+        let clients: Vec<(Tally, Vec<Duration>)> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.clients)
+                .map(|_| scope.spawn(|| self.client(started)))
+                .collect();
+            threads
+                .into_iter()
+                .filter_map(|thread| thread.join().ok())
+                .collect()
+        });
+        let mut tally = Tally::default();
+        let mut latencies = Vec::new();
+        for (counts, mut times) in clients {
+            tally.add(&counts);
+            latencies.append(&mut times);
+        }
+        Flooded {
+            tally,
+            latencies: Quantiles::of(latencies),
+            took: started.elapsed(),
+        }
+    }
+
+    fn client(&self, started: Instant) -> (Tally, Vec<Duration>) {
+        let mut tally = Tally::default();
+        let mut latencies = Vec::with_capacity(self.requests_each);
+        let mut open: Option<Wire> = None;
+        for _ in 0..self.requests_each {
+            if started.elapsed() > self.time_max {
+                break;
+            }
+            let begun = Instant::now();
+            let wire = match open.take() {
+                Some(wire) => Ok(wire),
+                None => Wire::connect(self.address, self.timeout),
+            };
+            let outcome = wire.and_then(|mut wire| {
+                wire.send(&self.request)?;
+                let response = wire.response(&self.request)?;
+                Ok((response, wire))
+            });
+            match outcome {
+                Ok((response, wire)) => {
+                    latencies.push(begun.elapsed());
+                    if self.reuse == Reuse::KeepAlive && !response.closes() {
+                        open = Some(wire);
+                    }
+                    tally.count(&Ok(response));
+                }
+                Err(ending) => tally.count(&Err::<_, Ending>(ending)),
+            }
+        }
+        (tally, latencies)
+    }
+}

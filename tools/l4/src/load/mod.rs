@@ -1,0 +1,5 @@
+//! Clients that load a lane, each bounded in count and in time.
+
+pub(crate) mod flood;
+pub(crate) mod prober;
+pub(crate) mod quantiles;

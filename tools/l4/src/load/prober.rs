@@ -1,0 +1,110 @@
+//! A provider's probe: one request at a fixed pace, on a connection of its own each time,
+//! in a thread, while something else loads the guest.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::http::{self, Ending, Response, Tally};
+use crate::load::quantiles::Quantiles;
+
+/// One probe: when it was sent, how long it took, how it ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    /// Since the prober was started.
+    pub(crate) at: Duration,
+    /// Until the answer was read or the attempt failed.
+    pub(crate) took: Duration,
+    /// Whether the answer was a 200.
+    pub(crate) healthy: bool,
+}
+
+/// A prober that runs.
+pub(crate) struct Prober {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<(Vec<Sample>, Tally)>,
+}
+
+/// What a prober saw.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Probed {
+    /// Every probe.
+    pub(crate) samples: Vec<Sample>,
+    /// Counts.
+    pub(crate) tally: Tally,
+}
+
+impl Prober {
+    /// Starts probing `address` every `pace`.
+    pub(crate) fn start(address: SocketAddr, pace: Duration, timeout: Duration) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || {
+            let started = Instant::now();
+            let request = http::once("GET", "/healthz");
+            let mut samples = Vec::new();
+            let mut tally = Tally::default();
+            while !stopped.load(Ordering::Acquire) {
+                let begun = Instant::now();
+                let outcome: Result<Response, Ending> = http::exchange(address, &request, timeout);
+                let took = begun.elapsed();
+                samples.push(Sample {
+                    at: begun.duration_since(started),
+                    took,
+                    healthy: matches!(&outcome, Ok(response) if response.status == 200),
+                });
+                tally.count(&outcome);
+                std::thread::sleep(pace.saturating_sub(took));
+            }
+            (samples, tally)
+        });
+        Self { stop, thread }
+    }
+
+    /// Stops probing and tells what was seen.
+    pub(crate) fn finish(self) -> Probed {
+        self.stop.store(true, Ordering::Release);
+        let (samples, tally) = self.thread.join().unwrap_or_default();
+        Probed { samples, tally }
+    }
+}
+
+impl Probed {
+    /// Probes that were answered 200.
+    pub(crate) fn healthy(&self) -> usize {
+        self.samples.iter().filter(|sample| sample.healthy).count()
+    }
+
+    /// Whether there were probes and each was answered 200.
+    pub(crate) fn all_healthy(&self) -> bool {
+        !self.samples.is_empty() && self.healthy() == self.samples.len()
+    }
+
+    /// Latencies of the healthy ones.
+    pub(crate) fn latencies(&self) -> Quantiles {
+        let healthy = self.samples.iter().filter(|sample| sample.healthy);
+        Quantiles::of(healthy.map(|sample| sample.took).collect())
+    }
+
+    /// The longest time between two healthy answers.
+    pub(crate) fn longest_gap(&self) -> Duration {
+        let mut last = Duration::ZERO;
+        let mut longest = Duration::ZERO;
+        for sample in self.samples.iter().filter(|sample| sample.healthy) {
+            let answered = sample.at + sample.took;
+            longest = longest.max(answered.saturating_sub(last));
+            last = answered;
+        }
+        longest
+    }
+
+    /// The samples as a chart line: seconds, milliseconds.
+    pub(crate) fn line(&self) -> Vec<(f64, f64)> {
+        self.samples
+            .iter()
+            .map(|sample| (sample.at.as_secs_f64(), sample.took.as_secs_f64() * 1e3))
+            .collect()
+    }
+}

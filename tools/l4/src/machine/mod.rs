@@ -1,0 +1,326 @@
+//! One QEMU machine: started, read, awaited and ended. Dropping it ends QEMU, so no case
+//! can leave one behind (invariant H4).
+
+pub(crate) mod console;
+pub(crate) mod ports;
+pub(crate) mod spec;
+
+use std::fs::File;
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::exit_code::MachineExit;
+use crate::failure::Failure;
+use crate::machine::console::{Console, Line, NoLine};
+use crate::machine::spec::MachineSpec;
+
+/// How often a boot is tried when another program takes a chosen port first.
+const PORT_TRIES: u32 = 5;
+
+/// A running machine.
+pub(crate) struct Machine {
+    child: Arc<Mutex<Child>>,
+    overdue: Arc<AtomicBool>,
+    time_limit: Duration,
+    /// Dropped with the machine, which ends the watchdog.
+    _watched: Sender<()>,
+    stderr: Option<ChildStderr>,
+    console: Console,
+    control: Option<UnixStream>,
+    host: Vec<SocketAddr>,
+    started: Instant,
+    folder: PathBuf,
+    ended: Option<MachineExit>,
+}
+
+/// What came of one start of the emulator.
+enum Start {
+    Running(Box<Machine>),
+    PortTaken(String),
+}
+
+impl Machine {
+    /// Starts the machine and connects its two serial ports.
+    pub(crate) fn boot(spec: &MachineSpec) -> Result<Self, Failure> {
+        let mut taken = String::new();
+        for _ in 0..PORT_TRIES {
+            match Self::start(spec)? {
+                Start::Running(machine) => return Ok(*machine),
+                Start::PortTaken(stderr) => taken = stderr,
+            }
+        }
+        Err(Failure::EmulatorRefused {
+            status: MachineExit::Emulator(1),
+            stderr: taken,
+        })
+    }
+
+    fn start(spec: &MachineSpec) -> Result<Start, Failure> {
+        let folder = control_folder()?;
+        let socket = folder.join("com2");
+        let listener = UnixListener::bind(&socket)
+            .map_err(|error| Failure::host("making the control socket", error))?;
+        let log = File::create(&spec.serial_log)
+            .map_err(|error| Failure::host(spec.serial_log.display().to_string(), error))?;
+        let host = ports::choose(&spec.nics)?;
+        let started = Instant::now();
+        let mut child = Command::new(&spec.emulator)
+            .args(spec.arguments(&host, &socket))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| Failure::EmulatorMissing {
+                program: spec.emulator.to_string_lossy().into_owned(),
+                cause: error.to_string(),
+            })?;
+        let Some(stdout) = child.stdout.take() else {
+            return Err(Failure::host("reading the console", "no pipe"));
+        };
+        let console = Console::read(stdout, started, log, spec.echo);
+        let stderr = child.stderr.take();
+        let child = Arc::new(Mutex::new(child));
+        let overdue = Arc::new(AtomicBool::new(false));
+        let machine = Self {
+            _watched: watch(&child, &overdue, spec.time_limit),
+            child,
+            overdue,
+            time_limit: spec.time_limit,
+            stderr,
+            console,
+            control: None,
+            host,
+            started,
+            folder,
+            ended: None,
+        };
+        machine.connect_control(&listener)
+    }
+
+    /// Takes QEMU's connection for the second serial port, which it makes before the guest
+    /// runs; learns instead that QEMU refused its command line.
+    fn connect_control(mut self, listener: &UnixListener) -> Result<Start, Failure> {
+        let failed = |error| Failure::host("waiting for the emulator", error);
+        listener.set_nonblocking(true).map_err(failed)?;
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(false).map_err(failed)?;
+                    self.control = Some(stream);
+                    return Ok(Start::Running(Box::new(self)));
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(failed(error)),
+            }
+            if let Some(status) = self.poll_exit()? {
+                let stderr = self.stderr();
+                if stderr.contains("Could not set up host forwarding rule") {
+                    return Ok(Start::PortTaken(stderr));
+                }
+                return Err(Failure::EmulatorRefused { status, stderr });
+            }
+            if Instant::now() > deadline {
+                return Err(Failure::host(
+                    "waiting for the emulator",
+                    "it did not open its serial port",
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn stderr(&mut self) -> String {
+        let mut text = String::new();
+        if let Some(mut stderr) = self.stderr.take() {
+            drop(stderr.read_to_string(&mut text));
+        }
+        text.trim().to_owned()
+    }
+
+    fn poll_exit(&mut self) -> Result<Option<MachineExit>, Failure> {
+        if self.ended.is_none() {
+            let status = lock(&self.child)
+                .try_wait()
+                .map_err(|error| Failure::host("waiting for the emulator", error))?;
+            self.ended = status.map(MachineExit::from_status);
+        }
+        Ok(self.ended)
+    }
+
+    /// The console.
+    pub(crate) fn console(&self) -> &Console {
+        &self.console
+    }
+
+    /// The control connection, once.
+    pub(crate) fn take_control(&mut self) -> Option<UnixStream> {
+        self.control.take()
+    }
+
+    /// The host address that reaches NIC `number` (from 1).
+    pub(crate) fn host_address(&self, number: usize) -> SocketAddr {
+        number
+            .checked_sub(1)
+            .and_then(|index| self.host.get(index))
+            .copied()
+            .unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+    }
+
+    /// The emulator's process id.
+    pub(crate) fn emulator_id(&self) -> u32 {
+        lock(&self.child).id()
+    }
+
+    /// Time since the emulator was started.
+    pub(crate) fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Waits for a console line at or after `from`; `awaited` names it in a failure.
+    pub(crate) fn await_line(
+        &mut self,
+        from: usize,
+        awaited: &str,
+        timeout: Duration,
+        wanted: impl FnMut(&str) -> bool,
+    ) -> Result<(usize, Line), Failure> {
+        let ended = match self.console.wait(from, timeout, wanted) {
+            Ok(found) => return Ok(found),
+            Err(ended) => ended,
+        };
+        Err(match ended {
+            NoLine::Panicked(line) => Failure::Panic {
+                line,
+                awaited: awaited.to_owned(),
+            },
+            NoLine::TimedOut => Failure::Hang {
+                awaited: awaited.to_owned(),
+                waited: timeout,
+                last: self.console.tail(),
+            },
+            NoLine::Closed => {
+                let exit = self.wait_exit(Duration::from_secs(5))?;
+                self.past_limit(awaited)?;
+                Failure::EndedEarly {
+                    awaited: awaited.to_owned(),
+                    exit,
+                    last: self.console.tail(),
+                }
+            }
+        })
+    }
+
+    /// Fails as a hang if the watchdog ended the machine.
+    fn past_limit(&self, awaited: &str) -> Result<(), Failure> {
+        if !self.overdue.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(Failure::Hang {
+            awaited: format!("{awaited} before the machine's time limit"),
+            waited: self.time_limit,
+            last: self.console.tail(),
+        })
+    }
+
+    /// Waits until QEMU has ended, in whatever way, and its console is read to the end.
+    pub(crate) fn wait_exit(&mut self, timeout: Duration) -> Result<MachineExit, Failure> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if let Some(exit) = self.poll_exit()? {
+                self.console.wait_closed(Duration::from_secs(5));
+                return Ok(exit);
+            }
+            if Instant::now() > deadline {
+                return Err(Failure::NoExit {
+                    waited: timeout,
+                    last: self.console.tail(),
+                });
+            }
+            // The console closes when QEMU ends, so this wakes at once.
+            self.console.wait_closed(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Waits until QEMU has ended in exactly the expected way.
+    pub(crate) fn await_exit(
+        &mut self,
+        expected: MachineExit,
+        timeout: Duration,
+    ) -> Result<(), Failure> {
+        let got = self.wait_exit(timeout)?;
+        if got == expected {
+            return Ok(());
+        }
+        self.past_limit("an orderly end")?;
+        if got == MachineExit::Panic {
+            let panic = |line: &Line| line.text.starts_with("[kernel] panic");
+            if let Some(line) = self.console.lines().into_iter().find(panic) {
+                return Err(Failure::Panic {
+                    line: line.text,
+                    awaited: expected.to_string(),
+                });
+            }
+        }
+        Err(Failure::WrongExit {
+            expected,
+            got,
+            last: self.console.tail(),
+        })
+    }
+
+    /// Ends QEMU now.
+    pub(crate) fn kill(&mut self) {
+        if self.ended.is_none() {
+            let mut child = lock(&self.child);
+            drop(child.kill());
+            self.ended = child.wait().ok().map(MachineExit::from_status);
+        }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        self.kill();
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+}
+
+fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the machine when it outlives its limit, whatever the case is waiting for.
+fn watch(child: &Arc<Mutex<Child>>, overdue: &Arc<AtomicBool>, limit: Duration) -> Sender<()> {
+    let (alive, watched) = channel();
+    let (child, overdue) = (Arc::clone(child), Arc::clone(overdue));
+    std::thread::spawn(move || {
+        if watched.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            overdue.store(true, Ordering::Release);
+            drop(lock(&child).kill());
+        }
+    });
+    alive
+}
+
+/// A fresh folder with a short path: a Unix socket's path holds 107 bytes.
+fn control_folder() -> Result<PathBuf, Failure> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("l4-{}-{number}", std::process::id());
+    let folder = Path::new("/tmp").join(name);
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Failure::host(folder.display().to_string(), error))?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Each way a machine can disappoint, shown with a shell script in QEMU's place.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+use crate::accel::Accel;
+use crate::machine::spec::{Backend, HostPort, Nic, Outgoing};
+
+/// A script that first connects the control socket, as QEMU does, then does `body`.
+fn spec(name: &str, body: &str) -> MachineSpec {
+    let folder = std::env::temp_dir().join(format!("l4-test-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let script = folder.join("emulator");
+    let connect = "path=$(printf '%s\n' \"$@\" | sed -n 's/^socket,id=com2,path=//p')
+\
+        perl -MSocket -e 'socket(S, PF_UNIX, SOCK_STREAM, 0); \
+        connect(S, sockaddr_un($ARGV[0])) or die' \"$path\"";
+    std::fs::write(&script, format!("#!/bin/sh\n{connect}\n{body}\n")).unwrap();
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    MachineSpec {
+        emulator: script.into(),
+        accel: Accel::Tcg,
+        kernel: "kernel".into(),
+        package: "package".into(),
+        memory_mib: 32,
+        nics: vec![Nic {
+            backend: Backend::User(HostPort::Ephemeral),
+            guest_port: 8080,
+            outgoing: Outgoing::Forbidden,
+        }],
+        serial_log: folder.join("serial.log"),
+        time_limit: Duration::from_secs(30),
+        echo: None,
+    }
+}
+
+fn await_ready(machine: &mut Machine, timeout: Duration) -> Result<(), Failure> {
+    machine
+        .await_line(0, "the readiness line", timeout, |line| line == "ready")
+        .map(drop)
+}
+
+#[test]
+fn a_hang_names_the_awaited_line_and_the_last_ones() {
+    let mut machine = Machine::boot(&spec("hang", "echo booting; exec sleep 60")).unwrap();
+    let failure = await_ready(&mut machine, Duration::from_millis(300)).unwrap_err();
+    let words = failure.to_string();
+    assert_eq!(failure.kind(), "hang");
+    assert!(words.contains("no the readiness line"), "{words}");
+    assert!(words.contains("| booting"), "{words}");
+}
+
+#[test]
+fn a_panic_is_quoted() {
+    let script = spec("panic", "echo '[kernel] panic: no frames'; exit 39");
+    let mut machine = Machine::boot(&script).unwrap();
+    let failure = await_ready(&mut machine, Duration::from_secs(5)).unwrap_err();
+    assert_eq!(failure.kind(), "panic");
+    assert!(failure.to_string().contains("no frames"));
+}
+
+#[test]
+fn a_wrong_exit_code_is_named_on_both_sides() {
+    let mut machine = Machine::boot(&spec("exit", "echo ready; exit 35")).unwrap();
+    await_ready(&mut machine, Duration::from_secs(5)).unwrap();
+    let failure = machine
+        .await_exit(MachineExit::Success, Duration::from_secs(5))
+        .unwrap_err();
+    let words = failure.to_string();
+    assert_eq!(failure.kind(), "wrong-exit");
+    assert!(words.contains("expected success"), "{words}");
+    assert!(words.contains("got service failure"), "{words}");
+}
+
+#[test]
+fn a_machine_that_ends_before_its_line_says_how_it_ended() {
+    let mut machine = Machine::boot(&spec("early", "echo booting; exit 37")).unwrap();
+    let failure = await_ready(&mut machine, Duration::from_secs(5)).unwrap_err();
+    assert_eq!(failure.kind(), "ended-early");
+    assert!(failure.to_string().contains("boot refused"));
+}
+
+#[test]
+fn a_signal_is_no_exit_code() {
+    let mut machine = Machine::boot(&spec("signal", "echo ready; kill -SEGV $$")).unwrap();
+    await_ready(&mut machine, Duration::from_secs(5)).unwrap();
+    let failure = machine
+        .await_exit(MachineExit::Success, Duration::from_secs(5))
+        .unwrap_err();
+    assert!(failure.to_string().contains("signal 11"));
+}
+
+#[test]
+fn a_machine_that_does_not_end_is_told_apart_and_killed_on_drop() {
+    let mut machine = Machine::boot(&spec("stay", "echo ready; exec sleep 60")).unwrap();
+    await_ready(&mut machine, Duration::from_secs(5)).unwrap();
+    let failure = machine
+        .await_exit(MachineExit::Success, Duration::from_millis(200))
+        .unwrap_err();
+    assert_eq!(failure.kind(), "no-exit");
+    let process = PathBuf::from(format!("/proc/{}", machine.emulator_id()));
+    assert!(process.exists());
+    drop(machine);
+    assert!(!process.exists());
+}
+
+#[test]
+fn a_machine_that_outlives_its_limit_is_ended_and_called_a_hang() {
+    let mut spec = spec("limit", "echo booting; exec sleep 60");
+    spec.time_limit = Duration::from_millis(400);
+    let mut machine = Machine::boot(&spec).unwrap();
+    let failure = await_ready(&mut machine, Duration::from_secs(20)).unwrap_err();
+    assert_eq!(failure.kind(), "hang");
+    assert!(failure.to_string().contains("time limit"), "{failure}");
+}
+
+#[test]
+fn a_missing_emulator_names_the_cure() {
+    let mut spec = spec("missing", "");
+    spec.emulator = "/nowhere/qemu-system-x86_64".into();
+    let failure = Machine::boot(&spec).err().unwrap();
+    assert_eq!(failure.kind(), "emulator-missing");
+    assert!(failure.to_string().contains("make setup"));
+}
+
+#[test]
+fn a_refused_command_line_is_quoted() {
+    let mut spec = spec("refused", "");
+    let script = PathBuf::from(&spec.emulator);
+    std::fs::write(&script, "#!/bin/sh\necho 'invalid option' >&2\nexit 1\n").unwrap();
+    spec.emulator = script.into();
+    let failure = Machine::boot(&spec).err().unwrap();
+    assert_eq!(failure.kind(), "emulator-refused");
+    assert!(failure.to_string().contains("invalid option"));
+}
+
+#[test]
+fn the_command_line_has_one_network_a_nic() {
+    let mut spec = spec("line", "");
+    spec.nics.push(Nic {
+        backend: Backend::Tap("tap7".into()),
+        guest_port: 8081,
+        outgoing: Outgoing::Forbidden,
+    });
+    let host = ports::choose(&spec.nics).unwrap();
+    let line: Vec<String> = spec
+        .arguments(&host, Path::new("/tmp/com2"))
+        .into_iter()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    let joined = line.join(" ");
+    assert!(joined.contains("user,id=n1,net=10.0.2.0/24,restrict=on,hostfwd=tcp:127.0.0.1:"));
+    assert!(joined.contains("-10.0.2.15:8080 -device virtio-net-pci,netdev=n1,romfile="));
+    assert!(joined.contains("tap,id=n2,ifname=tap7"));
+}

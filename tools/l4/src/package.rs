@@ -1,0 +1,43 @@
+//! Boot packages, compiled per boot through `mkmanifest`, so that a case always boots what
+//! its manifest says now.
+
+use std::path::Path;
+
+use mkmanifest::{Binaries, LaneRules, Options};
+
+use crate::artefacts::Artefacts;
+use crate::failure::Failure;
+
+/// Compiles a manifest, or tells how it was refused.
+pub(crate) fn build(
+    artefacts: &Artefacts,
+    manifest: &Path,
+    lane_rules: LaneRules,
+) -> Result<Vec<u8>, mkmanifest::ManifestError> {
+    let kernel = std::fs::metadata(&artefacts.kernel).map(|file| file.len());
+    let options = Options {
+        lane_rules,
+        kernel_bytes: kernel.map_or(0, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+        ..Options::default()
+    };
+    let binaries = Binaries::default()
+        .with("remote-session-web-ui", &artefacts.service)
+        .with("ingress-probe", &artefacts.probe)
+        .with("capos-rt-smoke", &artefacts.smoke)
+        .with("hostile", &artefacts.hostile);
+    mkmanifest::build(manifest, &binaries, options)
+}
+
+/// Compiles a manifest into a file; a refusal is a failure.
+pub(crate) fn compile(
+    artefacts: &Artefacts,
+    manifest: &Path,
+    lane_rules: LaneRules,
+    out: &Path,
+) -> Result<(), Failure> {
+    let package = build(artefacts, manifest, lane_rules).map_err(|error| Failure::Manifest {
+        name: manifest.display().to_string(),
+        cause: error.to_string(),
+    })?;
+    std::fs::write(out, package).map_err(|error| Failure::host(out.display().to_string(), error))
+}

@@ -1,0 +1,122 @@
+//! What a case leaves behind: its checks, figures and boots, as the reports show them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::evidence::{Evidence, ListenerCount};
+
+/// One assertion on what the guest did.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Check {
+    /// What is asserted.
+    pub(crate) claim: String,
+    /// Whether it held.
+    pub(crate) held: bool,
+    /// The figures that it was judged by.
+    pub(crate) detail: String,
+}
+
+/// One measured figure.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Figure {
+    /// What was measured.
+    pub(crate) name: String,
+    /// Its value, with its unit.
+    pub(crate) value: String,
+}
+
+/// A chart over time.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Chart {
+    /// What it shows.
+    pub(crate) title: String,
+    /// The unit of its values.
+    pub(crate) unit: &'static str,
+    /// Lines by name: (seconds, value).
+    pub(crate) lines: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+/// One machine that a case booted.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Boot {
+    /// Its manifest.
+    pub(crate) manifest: String,
+    /// Where its console was logged.
+    pub(crate) serial_log: PathBuf,
+    /// QEMU's start to the readiness line.
+    pub(crate) ready_seconds: Option<f64>,
+    /// The last evidence line.
+    pub(crate) evidence: Option<Evidence>,
+    /// The kernel's own counts.
+    pub(crate) listeners: Vec<ListenerCount>,
+    /// How it ended.
+    pub(crate) exit: Option<String>,
+    /// The last console lines.
+    pub(crate) tail: Vec<String>,
+}
+
+/// Everything about one case.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Record {
+    /// The assertions, in order.
+    pub(crate) checks: Vec<Check>,
+    /// The figures, in order.
+    pub(crate) figures: Vec<Figure>,
+    /// The charts.
+    pub(crate) charts: Vec<Chart>,
+    /// The machines, in order.
+    pub(crate) boots: Vec<Boot>,
+}
+
+/// How a case ended.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Verdict {
+    /// Every check held.
+    Passed,
+    /// Checks failed, or the case could not be carried through.
+    Failed {
+        /// One word for why.
+        kind: String,
+        /// Why, at length.
+        why: String,
+    },
+    /// Not run, by name.
+    Skipped {
+        /// What it needs.
+        why: String,
+    },
+}
+
+/// A finished case, or a finished negative control.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Outcome {
+    /// The case's name; for a control, `case/control`.
+    pub(crate) name: String,
+    /// One line on what it shows.
+    pub(crate) title: String,
+    /// How it ended.
+    pub(crate) verdict: Verdict,
+    /// How long it took.
+    pub(crate) took: Duration,
+    /// What it left.
+    pub(crate) record: Record,
+}
+
+impl Outcome {
+    /// Whether it passed.
+    pub(crate) fn passed(&self) -> bool {
+        matches!(self.verdict, Verdict::Passed)
+    }
+
+    /// Whether it was skipped.
+    pub(crate) fn skipped(&self) -> bool {
+        matches!(self.verdict, Verdict::Skipped { .. })
+    }
+}
+
+/// Versions of everything that took part, by name.
+pub(crate) type Versions = BTreeMap<String, String>;

@@ -1,0 +1,216 @@
+//! The run as one HTML page that needs nothing else: the matrix, then every case with its
+//! checks, figures, charts, evidence and, where it failed, its console.
+
+use crate::evidence::Evidence;
+use crate::lane::Lane;
+use crate::record::{Boot, Outcome, Verdict, Versions};
+use crate::report::chart;
+use crate::report::junit::escape;
+use crate::session::Bench;
+
+/// Renders the page.
+pub(crate) fn render(bench: &Bench, versions: &Versions, outcomes: &[Outcome]) -> String {
+    let mut page = Page(String::new());
+    page.add(format_args!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <title>Ingress lanes: proof matrix</title><style>{}</style><main>",
+        include_str!("style.css")
+    ));
+    page.add(format_args!(
+        "<h1>Protected ingress lanes: proof matrix</h1>\
+         <p class=\"lead\">Each case boots its own manifest in QEMU ({}), drives real \
+         traffic, and compares what the clients saw with the service's evidence and the \
+         kernel's own counts.</p>",
+        bench.accel.name()
+    ));
+    page.summary(outcomes);
+    page.matrix(outcomes);
+    page.add(format_args!("<h2>Cases</h2>"));
+    for outcome in outcomes {
+        page.case(outcome);
+    }
+    page.add(format_args!("<h2>Versions</h2><table>"));
+    for (name, version) in versions {
+        page.row(&[name, version]);
+    }
+    page.add(format_args!("</table></main></html>\n"));
+    page.0
+}
+
+struct Page(String);
+
+/// The word and the class of a verdict.
+fn verdict(outcome: &Outcome) -> (&'static str, &'static str) {
+    match outcome.verdict {
+        Verdict::Passed => ("passed", "good"),
+        Verdict::Failed { .. } => ("failed", "bad"),
+        Verdict::Skipped { .. } => ("skipped", "skip"),
+    }
+}
+
+impl Page {
+    fn add(&mut self, text: std::fmt::Arguments<'_>) {
+        self.0.push_str(&text.to_string());
+    }
+
+    fn row(&mut self, cells: &[&str]) {
+        self.add(format_args!("<tr>"));
+        for cell in cells {
+            self.add(format_args!("<td>{}</td>", escape(cell)));
+        }
+        self.add(format_args!("</tr>"));
+    }
+
+    fn summary(&mut self, outcomes: &[Outcome]) {
+        let count = |word| outcomes.iter().filter(|one| verdict(one).0 == word).count();
+        let checks: usize = outcomes.iter().map(|one| one.record.checks.len()).sum();
+        let seconds: f64 = outcomes.iter().map(|one| one.took.as_secs_f64()).sum();
+        self.add(format_args!(
+            "<div class=\"sum\"><div class=\"good\"><b>{}</b>passed</div>\
+             <div class=\"bad\"><b>{}</b>failed</div><div class=\"skip\"><b>{}</b>skipped</div>\
+             <div><b>{checks}</b>checks</div><div><b>{seconds:.0} s</b>in all</div></div>",
+            count("passed"),
+            count("failed"),
+            count("skipped")
+        ));
+    }
+
+    fn matrix(&mut self, outcomes: &[Outcome]) {
+        self.add(format_args!(
+            "<table><thead><tr><th>Case</th><th>What it shows</th><th>Result</th>\
+             <th class=\"n\">Checks</th><th class=\"n\">Seconds</th></tr></thead>"
+        ));
+        for outcome in outcomes {
+            let (word, class) = verdict(outcome);
+            let name = escape(&outcome.name);
+            self.add(format_args!(
+                "<tr><td><a href=\"#{name}\">{name}</a></td><td>{}</td>\
+                 <td class=\"{class}\">{word}</td><td class=\"n\">{}</td>\
+                 <td class=\"n\">{:.1}</td></tr>",
+                escape(&outcome.title),
+                outcome.record.checks.len(),
+                outcome.took.as_secs_f64()
+            ));
+        }
+        self.add(format_args!("</table>"));
+    }
+
+    fn case(&mut self, outcome: &Outcome) {
+        let (word, class) = verdict(outcome);
+        let name = escape(&outcome.name);
+        self.add(format_args!(
+            "<section class=\"case\" id=\"{name}\"><h3>{name} <span class=\"{class}\">{word}\
+             </span></h3><div class=\"dim\">{}</div>",
+            escape(&outcome.title)
+        ));
+        match &outcome.verdict {
+            Verdict::Passed => {}
+            Verdict::Failed { why, .. } => {
+                self.add(format_args!("<p class=\"why\">{}</p>", escape(why)));
+            }
+            Verdict::Skipped { why } => {
+                self.add(format_args!("<p class=\"skip\">{}</p>", escape(why)));
+            }
+        }
+        if !outcome.record.figures.is_empty() {
+            self.add(format_args!("<table>"));
+            for figure in &outcome.record.figures {
+                self.row(&[&figure.name, &figure.value]);
+            }
+            self.add(format_args!("</table>"));
+        }
+        for chart in &outcome.record.charts {
+            let svg = chart::render(chart);
+            self.add(format_args!("{svg}"));
+        }
+        self.checks(outcome);
+        for boot in &outcome.record.boots {
+            self.boot(boot, !outcome.passed());
+        }
+        self.add(format_args!("</section>"));
+    }
+
+    fn checks(&mut self, outcome: &Outcome) {
+        let checks = &outcome.record.checks;
+        if checks.is_empty() {
+            return;
+        }
+        let open = if outcome.passed() { "" } else { " open" };
+        self.add(format_args!(
+            "<details{open}><summary>{} checks</summary><table>",
+            checks.len()
+        ));
+        for check in checks {
+            let (mark, class) = if check.held {
+                ("\u{2713}", "good")
+            } else {
+                ("\u{2717}", "bad")
+            };
+            self.add(format_args!(
+                "<tr><td class=\"{class}\">{mark}</td><td>{}</td><td class=\"dim\">{}</td></tr>",
+                escape(&check.claim),
+                escape(&check.detail)
+            ));
+        }
+        self.add(format_args!("</table></details>"));
+    }
+
+    fn boot(&mut self, boot: &Boot, open: bool) {
+        let ready = boot.ready_seconds.map(|seconds| format!(", ready after {seconds:.3} s"));
+        self.add(format_args!(
+            "<details><summary>machine on {}{}, {}</summary>",
+            escape(&boot.manifest),
+            ready.unwrap_or_default(),
+            escape(boot.exit.as_deref().unwrap_or("ended by the harness"))
+        ));
+        if let Some(evidence) = &boot.evidence {
+            self.lanes(evidence);
+        }
+        for listener in &boot.listeners {
+            self.add(format_args!(
+                "<div class=\"dim\">kernel: {} port {}: {} accepted, {} refused by the backlog</div>",
+                escape(&listener.transport),
+                listener.port,
+                listener.accepted,
+                listener.backlog_refused
+            ));
+        }
+        self.add(format_args!(
+            "<div class=\"dim\">console: {}</div>",
+            escape(&boot.serial_log.display().to_string())
+        ));
+        if open && !boot.tail.is_empty() {
+            self.add(format_args!("<pre>{}</pre>", escape(&boot.tail.join("\n"))));
+        }
+        self.add(format_args!("</details>"));
+    }
+
+    /// The per-lane counters of an evidence line, a column a lane; zero rows are left out.
+    fn lanes(&mut self, evidence: &Evidence) {
+        let mut counters: Vec<&str> = evidence
+            .values()
+            .keys()
+            .filter_map(|key| key.strip_suffix("_anonymous"))
+            .collect();
+        counters.sort_unstable();
+        self.add(format_args!("<table><thead><tr><th>evidence</th>"));
+        for lane in Lane::ALL {
+            self.add(format_args!("<th class=\"n\">{}</th>", lane.key()));
+        }
+        self.add(format_args!("</tr></thead>"));
+        for counter in counters {
+            let of = |lane| evidence.lane(counter, lane).unwrap_or_default();
+            let values = Lane::ALL.map(of);
+            if values.iter().all(|value| *value == 0) {
+                continue;
+            }
+            self.add(format_args!("<tr><td>{}</td>", escape(counter)));
+            for value in values {
+                self.add(format_args!("<td class=\"n\">{value}</td>"));
+            }
+            self.add(format_args!("</tr>"));
+        }
+        self.add(format_args!("</table>"));
+    }
+}

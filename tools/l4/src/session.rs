@@ -1,0 +1,358 @@
+//! One run of one case: boots machines, keeps the record, and judges what every case must
+//! always show (invariant H5: release balance, counts equal on all three sides, exit code).
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mkmanifest::LaneRules;
+
+use crate::accel::Accel;
+use crate::artefacts::Artefacts;
+use crate::evidence::{Evidence, ListenerCount};
+use crate::exit_code::MachineExit;
+use crate::failure::Failure;
+use crate::guest::Guest;
+use crate::http::Tally;
+use crate::lane::Lane;
+use crate::machine::Machine;
+use crate::machine::spec::{Backend, HostPort, MachineSpec, Nic, Outgoing};
+use crate::package;
+use crate::record::{Boot, Chart, Check, Figure, Record};
+
+/// What all sessions share.
+pub(crate) struct Bench {
+    /// The built files.
+    pub(crate) artefacts: Artefacts,
+    /// How QEMU executes guest code.
+    pub(crate) accel: Accel,
+    /// Where a run's files go.
+    pub(crate) out: PathBuf,
+}
+
+/// How a negative control breaks what a case relies on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sabotage {
+    /// Boots one of the harness's own control manifests where the case asks for `of`.
+    Manifest {
+        /// The manifest that the case asks for.
+        of: &'static str,
+        /// The one that it gets.
+        instead: &'static str,
+    },
+    /// Boots a service that was built with a deliberate defect.
+    Service(&'static str),
+}
+
+/// Whether client-side counts can be exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// The client read every response, so the counts must be equal.
+    #[default]
+    Exact,
+    /// The client left some unread, so it must not have seen more than was sent.
+    AtMost,
+}
+
+/// What the clients of one run saw, by lane.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClientCounts {
+    /// By lane; a lane that is absent was not fed.
+    pub(crate) lanes: BTreeMap<Lane, Tally>,
+    /// How they compare with the ledger's.
+    pub(crate) counting: Counting,
+}
+
+impl ClientCounts {
+    /// The counts of one lane, to add to.
+    pub(crate) fn lane(&mut self, lane: Lane) -> &mut Tally {
+        self.lanes.entry(lane).or_default()
+    }
+
+    /// Whether the service's counts are what the clients saw.
+    pub(crate) fn agree(&self, evidence: &Evidence, lane: Lane) -> bool {
+        let sent = evidence.statuses(lane);
+        let seen = self.lanes.get(&lane).cloned().unwrap_or_default().statuses;
+        match self.counting {
+            Counting::Exact => {
+                sent.iter().filter(|(_, count)| **count > 0).eq(seen.iter())
+            }
+            Counting::AtMost => seen
+                .iter()
+                .all(|(status, count)| sent.get(status).is_some_and(|sent| sent >= count)),
+        }
+    }
+}
+
+/// One run of one case.
+pub(crate) struct Session<'bench> {
+    bench: &'bench Bench,
+    folder: PathBuf,
+    sabotage: Option<Sabotage>,
+    record: Record,
+    step: fn(&str),
+}
+
+impl<'bench> Session<'bench> {
+    /// Opens a session whose files go to `folder`; `step` is told each step.
+    pub(crate) fn open(
+        bench: &'bench Bench,
+        folder: PathBuf,
+        sabotage: Option<Sabotage>,
+        step: fn(&str),
+    ) -> Result<Self, Failure> {
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Failure::host(folder.display().to_string(), error))?;
+        Ok(Self {
+            bench,
+            folder,
+            sabotage,
+            record: Record::default(),
+            step,
+        })
+    }
+
+    /// Tells the person who watches what is being done.
+    pub(crate) fn step(&self, what: impl AsRef<str>) {
+        (self.step)(what.as_ref());
+    }
+
+    /// Where this case's files go.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The built files.
+    pub(crate) fn artefacts(&self) -> &'bench Artefacts {
+        &self.bench.artefacts
+    }
+
+    /// Records an assertion.
+    pub(crate) fn check(&mut self, claim: impl Into<String>, held: bool, detail: impl Display) {
+        self.record.checks.push(Check {
+            claim: claim.into(),
+            held,
+            detail: detail.to_string(),
+        });
+    }
+
+    /// Asserts that two figures are equal.
+    pub(crate) fn check_equal<T: PartialEq + Display>(
+        &mut self,
+        claim: impl Into<String>,
+        got: T,
+        expected: T,
+    ) {
+        let detail = format!("expected {expected}, got {got}");
+        self.check(claim, got == expected, detail);
+    }
+
+    /// Records a measured figure.
+    pub(crate) fn figure(&mut self, name: impl Into<String>, value: impl Display) {
+        self.record.figures.push(Figure {
+            name: name.into(),
+            value: value.to_string(),
+        });
+    }
+
+    /// Records a chart.
+    pub(crate) fn chart(&mut self, chart: Chart) {
+        self.record.charts.push(chart);
+    }
+
+    /// Two NICs on user networks, as every default boot has them.
+    pub(crate) fn usual_nics() -> Vec<Nic> {
+        let nic = |lane: Lane, outgoing| Nic {
+            backend: Backend::User(HostPort::Ephemeral),
+            guest_port: lane.port(),
+            outgoing,
+        };
+        vec![
+            nic(Lane::Anonymous, Outgoing::Allowed),
+            nic(Lane::ProviderHealth, Outgoing::Forbidden),
+        ]
+    }
+
+    /// Boots a manifest on the usual NICs and waits for the readiness line and the in-guest
+    /// client.
+    pub(crate) fn boot(&mut self, manifest: &str) -> Result<Guest, Failure> {
+        let mut guest = self.launch(manifest, LaneRules::Checked, Self::usual_nics())?;
+        guest.await_ready()?;
+        self.boot_record(&guest).ready_seconds = guest.ready_seconds();
+        Ok(guest)
+    }
+
+    /// Compiles a manifest and starts a machine, without waiting for anything.
+    pub(crate) fn launch(
+        &mut self,
+        manifest: &str,
+        rules: LaneRules,
+        nics: Vec<Nic>,
+    ) -> Result<Guest, Failure> {
+        self.step(format!("boot {manifest}"));
+        let index = self.record.boots.len();
+        let stem = format!("{:02}-{manifest}", index + 1);
+        let package = self.folder.join(format!("{stem}.package"));
+        self.compile(manifest, rules, &package)?;
+        let serial_log = self.folder.join(format!("{stem}.serial.log"));
+        let spec = MachineSpec {
+            emulator: self.bench.artefacts.qemu.clone(),
+            accel: self.bench.accel,
+            kernel: self.bench.artefacts.kernel.clone(),
+            package,
+            memory_mib: self.bench.artefacts.memory,
+            nics,
+            serial_log: serial_log.clone(),
+            time_limit: Duration::from_secs(900),
+            echo: None,
+        };
+        let machine = Machine::boot(&spec)?;
+        self.record.boots.push(Boot {
+            manifest: manifest.to_owned(),
+            serial_log,
+            ..Boot::default()
+        });
+        Ok(Guest::new(machine, index))
+    }
+
+    fn compile(&self, manifest: &str, rules: LaneRules, out: &Path) -> Result<(), Failure> {
+        let mut artefacts = self.bench.artefacts.clone();
+        let mut file = artefacts.manifests.join(format!("{manifest}.toml"));
+        let mut rules = rules;
+        match self.sabotage {
+            Some(Sabotage::Manifest { of, instead }) if of == manifest => {
+                let own = Path::new("tools/l4/controls").join(format!("{instead}.toml"));
+                file = if own.exists() {
+                    own
+                } else {
+                    artefacts.manifests.join(format!("{instead}.toml"))
+                };
+                rules = LaneRules::Unchecked;
+            }
+            Some(Sabotage::Service(feature)) => {
+                artefacts.service = artefacts.broken_service(feature);
+                crate::artefacts::present(
+                    "the deliberately broken service",
+                    &artefacts.service,
+                    "broken",
+                )?;
+            }
+            _ => {}
+        }
+        package::compile(&artefacts, &file, rules, out)
+    }
+
+    fn boot_record(&mut self, guest: &Guest) -> &mut Boot {
+        let index = guest.index();
+        while self.record.boots.len() <= index {
+            self.record.boots.push(Boot::default());
+        }
+        #[expect(clippy::indexing_slicing, reason = "the loop above made it long enough")]
+        &mut self.record.boots[index]
+    }
+
+    /// Notes how a machine ended and what it left on its console.
+    pub(crate) fn note_end(&mut self, guest: &Guest, exit: MachineExit) {
+        let lines = guest.machine().console().lines();
+        let evidence = lines.iter().rev().find_map(|line| Evidence::parse(&line.text));
+        let listeners = lines.iter().filter_map(|line| ListenerCount::parse(&line.text));
+        let listeners = listeners.collect();
+        let tail = guest.machine().console().tail();
+        let boot = self.boot_record(guest);
+        boot.evidence = evidence;
+        boot.listeners = listeners;
+        boot.exit = Some(exit.to_string());
+        boot.tail = tail;
+    }
+
+    /// Waits until the service is quiescent and agrees with `clients`, ends the machine in
+    /// order, and asserts what every case must always show. Tells the last evidence.
+    pub(crate) fn settle(
+        &mut self,
+        mut guest: Guest,
+        clients: &ClientCounts,
+    ) -> Result<Evidence, Failure> {
+        self.step("settle and compare the counts");
+        let evidence = guest.quiescent(Duration::from_secs(20), |evidence| {
+            Lane::ALL.iter().all(|lane| clients.agree(evidence, *lane))
+        })?;
+        guest.ask_to_end()?;
+        let exit = guest.machine_mut().wait_exit(Duration::from_secs(20));
+        match exit {
+            Ok(exit) => self.note_end(&guest, exit),
+            Err(failure) => return Err(failure),
+        }
+        guest
+            .machine_mut()
+            .await_exit(MachineExit::Success, Duration::from_secs(1))?;
+        self.judge(&guest, &evidence, clients)?;
+        Ok(evidence)
+    }
+
+    /// The common assertions of every case.
+    fn judge(
+        &mut self,
+        guest: &Guest,
+        evidence: &Evidence,
+        clients: &ClientCounts,
+    ) -> Result<(), Failure> {
+        self.check_equal("outstanding is 0", evidence.count("outstanding")?, 0);
+        self.check_equal("leaked is 0", evidence.count("leaked")?, 0);
+        let balanced = evidence.text("release_balanced")?.to_owned();
+        self.check_equal("release_balanced", balanced.as_str(), "true");
+        let listeners = guest.listeners();
+        for lane in Lane::ALL {
+            self.judge_lane(lane, evidence, clients, &listeners)?;
+        }
+        Ok(())
+    }
+
+    fn judge_lane(
+        &mut self,
+        lane: Lane,
+        evidence: &Evidence,
+        clients: &ClientCounts,
+        listeners: &[ListenerCount],
+    ) -> Result<(), Failure> {
+        let admitted = evidence.lane("admitted", lane)?;
+        let ended = evidence.lane("completed", lane)? + evidence.lane("cancelled", lane)?;
+        self.check_equal(
+            format!("{}: completed + cancelled == admitted", lane.key()),
+            ended,
+            admitted,
+        );
+        let seen = clients.lanes.get(&lane).cloned().unwrap_or_default();
+        self.check(
+            match clients.counting {
+                Counting::Exact => format!("{}: responses equal the client's", lane.key()),
+                Counting::AtMost => {
+                    format!("{}: the client saw no response that was not sent", lane.key())
+                }
+            },
+            clients.agree(evidence, lane),
+            format_args!(
+                "client {:?}, service {:?}",
+                seen.statuses,
+                evidence.statuses(lane)
+            ),
+        );
+        let permits = evidence.lane("conns_admitted", lane)? + evidence.lane("conns_refused", lane)?;
+        let accepted: u64 = listeners
+            .iter()
+            .filter(|count| count.port == lane.port())
+            .map(|count| count.accepted)
+            .sum();
+        self.check_equal(
+            format!("{}: kernel accepts equal permits", lane.key()),
+            accepted,
+            permits,
+        );
+        Ok(())
+    }
+
+    /// Closes the session.
+    pub(crate) fn into_record(self) -> Record {
+        self.record
+    }
+}
