@@ -1,0 +1,210 @@
+//! The permits themselves: admission and release of connections (keeps P1, P2, L2, L3, L8).
+
+use super::evidence::PermitCounters;
+use super::refusal::{CloseUnanswered, PermitRefusal};
+use super::token::{ConnectionPermit, RefusalPermit};
+use crate::counters::{bump, raise};
+use crate::issuer::{Issuer, Seal};
+use crate::lane::{Lane, PerLane};
+use crate::ledger::OpenError;
+use crate::partition::{Full, Partition};
+use crate::profile::{Resource, ValidatedProfile};
+use crate::rate::TokenBucket;
+use crate::reservation::{Misuse, ReleaseRefused};
+use crate::units::{Instant, Span};
+
+/// Who may be connected. Like a ledger, constant until opened.
+#[derive(Debug)]
+pub struct ConnectionPermits<'a> {
+    pub(super) issuer: &'a Issuer,
+    serial: u32,
+    pub(super) partition: Partition,
+    pub(super) rates: PerLane<TokenBucket>,
+    refusal_limits: PerLane<u32>,
+    pub(super) refusals: PerLane<u32>,
+    refusal_deadline: Span,
+    pub(super) counters: PerLane<PermitCounters>,
+    pub(super) high_water: u64,
+    pub(super) faults: u64,
+}
+
+impl<'a> ConnectionPermits<'a> {
+    /// Permits without lanes. They refuse every connection until they are opened.
+    #[must_use]
+    pub const fn closed(issuer: &'a Issuer) -> Self {
+        ConnectionPermits {
+            issuer,
+            serial: 0,
+            partition: Partition::CLOSED,
+            rates: PerLane {
+                anonymous: TokenBucket::UNMETERED,
+                local_health: TokenBucket::UNMETERED,
+                provider_health: TokenBucket::UNMETERED,
+            },
+            refusal_limits: PerLane::all(0),
+            refusals: PerLane::all(0),
+            refusal_deadline: Span::ZERO,
+            counters: PerLane::all(PermitCounters::ZERO),
+            high_water: 0,
+            faults: 0,
+        }
+    }
+
+    /// Permits opened with `profile`.
+    #[must_use]
+    pub fn new(profile: &ValidatedProfile, issuer: &'a Issuer) -> Self {
+        let mut permits = ConnectionPermits::closed(issuer);
+        permits.configure(profile);
+        permits
+    }
+
+    /// Opens the lanes that `profile` enables. Works in place, once.
+    ///
+    /// # Errors
+    /// [`OpenError::AlreadyOpen`]; the permits stay as they were.
+    pub fn open(&mut self, profile: &ValidatedProfile) -> Result<(), OpenError> {
+        if self.serial != 0 {
+            return Err(OpenError::AlreadyOpen);
+        }
+        self.configure(profile);
+        Ok(())
+    }
+
+    fn configure(&mut self, profile: &ValidatedProfile) {
+        self.serial = self.issuer.enrol();
+        self.partition = profile.partition(Resource::Connections).clone();
+        self.refusal_deadline = profile.limits().refusal_deadline;
+        for lane in Lane::ALL
+            .into_iter()
+            .filter(|lane| profile.is_enabled(*lane))
+        {
+            self.rates[lane] = TokenBucket::new(profile.lane(lane).accept_rate);
+            self.refusal_limits[lane] = profile.lane(lane).refusals.count();
+        }
+    }
+
+    /// Admits a connection that `lane`'s listener accepted. `now` is `None` where the clock
+    /// was lost.
+    ///
+    /// # Errors
+    /// The first check that fails: clock, rate of accepts, lane, general pool. Nothing is
+    /// charged then.
+    pub fn admit(
+        &mut self,
+        lane: Lane,
+        now: Option<Instant>,
+    ) -> Result<ConnectionPermit<'a>, PermitRefusal> {
+        self.issuer.assert_unleaked();
+        let now = match self.check(lane, now) {
+            Ok(now) => now,
+            Err(refusal) => {
+                let counters = &mut self.counters[lane];
+                bump(&mut counters.refused);
+                bump(match refusal {
+                    PermitRefusal::ClockLost => &mut counters.refused_clock_lost,
+                    PermitRefusal::RateLimited { .. } => &mut counters.refused_rate_limited,
+                    PermitRefusal::LaneFull(_) => &mut counters.refused_lane_full,
+                    PermitRefusal::TotalFull(_) => &mut counters.refused_total_full,
+                });
+                return Err(refusal);
+            }
+        };
+        self.rates[lane].take(now);
+        self.partition.charge(lane, 1);
+        let counters = &mut self.counters[lane];
+        bump(&mut counters.admitted);
+        raise(&mut counters.high_water, self.partition.used(lane));
+        raise(&mut self.high_water, self.partition.total_used());
+        Ok(ConnectionPermit {
+            seal: Seal::new(self.issuer, self.serial),
+            lane,
+        })
+    }
+
+    fn check(&self, lane: Lane, now: Option<Instant>) -> Result<Instant, PermitRefusal> {
+        let now = now.ok_or(PermitRefusal::ClockLost)?;
+        self.rates[lane]
+            .check(now)
+            .map_err(|ready_in| PermitRefusal::RateLimited { ready_in })?;
+        self.partition.check(lane, 1).map_err(|full| match full {
+            Full::Lane(occupancy) => PermitRefusal::LaneFull(occupancy),
+            Full::Aggregate(occupancy) => PermitRefusal::TotalFull(occupancy),
+        })?;
+        Ok(now)
+    }
+
+    /// Ends a connection, however it ended.
+    ///
+    /// # Errors
+    /// [`Misuse::ForeignToken`], without effect and with the token; a debug build panics.
+    #[track_caller]
+    pub fn release(
+        &mut self,
+        permit: ConnectionPermit<'a>,
+    ) -> Result<(), ReleaseRefused<ConnectionPermit<'a>>> {
+        self.issuer.assert_unleaked();
+        if !permit.seal.is_of(self.issuer, self.serial) {
+            return Err(ReleaseRefused::new(permit, Misuse::ForeignToken));
+        }
+        let ConnectionPermit { seal, lane } = permit;
+        seal.open();
+        bump(&mut self.counters[lane].released);
+        if !self.partition.release(lane, 1) {
+            self.fault();
+        }
+        Ok(())
+    }
+
+    /// Lets a refused connection of `lane` be answered, if few enough are being answered.
+    ///
+    /// # Errors
+    /// [`CloseUnanswered`] at the ceiling, which is counted.
+    pub fn admit_refusal(
+        &mut self,
+        lane: Lane,
+        now: Instant,
+    ) -> Result<RefusalPermit<'a>, CloseUnanswered> {
+        self.issuer.assert_unleaked();
+        if self.refusals[lane] >= self.refusal_limits[lane] {
+            bump(&mut self.counters[lane].refusals_unanswered);
+            return Err(CloseUnanswered);
+        }
+        self.refusals[lane] = self.refusals[lane].wrapping_add(1);
+        bump(&mut self.counters[lane].refusals_admitted);
+        let deadline = now.after(self.refusal_deadline);
+        Ok(RefusalPermit {
+            seal: Seal::new(self.issuer, self.serial),
+            lane,
+            deadline,
+        })
+    }
+
+    /// Ends the answering of a refused connection.
+    ///
+    /// # Errors
+    /// [`Misuse::ForeignToken`], without effect and with the token; a debug build panics.
+    #[track_caller]
+    pub fn release_refusal(
+        &mut self,
+        permit: RefusalPermit<'a>,
+    ) -> Result<(), ReleaseRefused<RefusalPermit<'a>>> {
+        self.issuer.assert_unleaked();
+        if !permit.seal.is_of(self.issuer, self.serial) {
+            return Err(ReleaseRefused::new(permit, Misuse::ForeignToken));
+        }
+        let RefusalPermit { seal, lane, .. } = permit;
+        seal.open();
+        match self.refusals[lane].checked_sub(1) {
+            Some(refusals) => self.refusals[lane] = refusals,
+            None => self.fault(),
+        }
+        Ok(())
+    }
+
+    /// Counts an accounting fault, which no caller can bring about; fails a debug build.
+    #[cold]
+    fn fault(&mut self) {
+        self.faults = self.faults.wrapping_add(1);
+        debug_assert!(false, "released more than was charged");
+    }
+}
