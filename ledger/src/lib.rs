@@ -2,6 +2,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod channels;
 mod counters;
 mod issuer;
 mod lane;
@@ -14,6 +15,11 @@ mod rate;
 mod reservation;
 mod units;
 
+pub use channels::{
+    Access, CHANNELS_PER_CONNECTION, CHANNELS_PER_IDENTITY, ChannelError, ChannelId,
+    ChannelLifecyclePolicy, ChannelManager, ChannelOperations, Channels, CloseError, NoCap,
+    OperationContext, PerIdentityChannelPolicy, PolicyError, PolicyEvidence,
+};
 pub use counters::{LaneCounters, PerOverload};
 pub use issuer::Issuer;
 pub use lane::{LANES, Lane, PerLane};

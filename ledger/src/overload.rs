@@ -9,6 +9,8 @@ use crate::units::{Occupancy, Span};
 pub struct Status(pub u16);
 
 impl Status {
+    /// The caller may not.
+    pub const FORBIDDEN: Status = Status(403);
     /// The callers of this lane ask for too much.
     pub const TOO_MANY_REQUESTS: Status = Status(429);
     /// The service has nothing to give, for now.
