@@ -52,22 +52,29 @@ impl ConnId {
 #[must_use = "a slot that is dropped is lost until the next start"]
 pub(crate) struct Slot(pub(crate) u16);
 
-/// An index into a table of at most 65,534 entries that may be absent, in two bytes.
+impl Slot {
+    /// The place of the buffer.
+    pub(crate) const fn index(&self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An index into a table of at most 65,534 entries that may be absent; absent is all zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link(u16);
 
 impl Link {
     /// No entry.
-    pub(crate) const NONE: Self = Self(u16::MAX);
+    pub(crate) const NONE: Self = Self(0);
 
     /// The entry at `index`.
     pub(crate) const fn to(index: u16) -> Self {
-        Self(index)
+        Self(index.saturating_add(1))
     }
 
     /// The index, if there is an entry.
     pub(crate) const fn index(self) -> Option<u16> {
-        if self.0 == u16::MAX { None } else { Some(self.0) }
+        self.0.checked_sub(1)
     }
 }
 

@@ -1,0 +1,332 @@
+//! A whole request head into borrowed fields; no copy, no allocation (INV-FRAMING).
+
+use crate::http::fault::Fault;
+use crate::http::framing::{BodyFraming, FramingFields};
+use crate::http::method::{Method, is_token_byte};
+use crate::http::target::{self, Target};
+
+/// Most header fields in one head.
+pub const HEADERS_MAX: usize = 64;
+
+/// Longest request target in bytes (RFC 9110 §4.1 asks for at least 8,000).
+pub const TARGET_MAX: usize = 8000;
+
+/// A protocol version that is spoken here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0
+    Http10,
+    /// HTTP/1.1
+    Http11,
+}
+
+/// Whether the connection may carry another request after this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Persistence {
+    /// The client wants to go on.
+    KeepAlive,
+    /// The client ends the connection with this request.
+    Close,
+}
+
+/// What the client waits for before it sends its body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expectation {
+    /// Nothing: the body follows by itself.
+    Nothing,
+    /// `100-continue`.
+    Continue,
+}
+
+/// The three parts of a request line, separated and checked each by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestLine<'a> {
+    /// The method name, a token.
+    pub method: &'a [u8],
+    /// The target, not yet taken apart.
+    pub target: &'a [u8],
+    /// The version.
+    pub version: Version,
+}
+
+impl<'a> RequestLine<'a> {
+    /// Takes a request line (without its CRLF) apart.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, version before target so that a client of another
+    /// protocol learns which one is spoken here.
+    pub fn parse(line: &'a [u8]) -> Result<Self, Fault> {
+        let mut parts = line.split(|byte| *byte == b' ');
+        let (Some(method), Some(target), Some(version), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(Fault::RequestLine);
+        };
+        if method.is_empty() || !method.iter().all(|byte| is_token_byte(*byte)) {
+            return Err(Fault::RequestLine);
+        }
+        let version = parse_version(version)?;
+        if target.len() > TARGET_MAX {
+            return Err(Fault::TargetTooLong);
+        }
+        if target.is_empty() || !target.iter().all(u8::is_ascii_graphic) {
+            return Err(Fault::TargetForm);
+        }
+        Ok(Self { method, target, version })
+    }
+}
+
+/// `HTTP/1.1` or `HTTP/1.0`; another well-formed version is unknown, anything else malformed.
+fn parse_version(text: &[u8]) -> Result<Version, Fault> {
+    match text {
+        b"HTTP/1.1" => Ok(Version::Http11),
+        b"HTTP/1.0" => Ok(Version::Http10),
+        [b'H', b'T', b'T', b'P', b'/', major, b'.', minor]
+            if major.is_ascii_digit() && minor.is_ascii_digit() =>
+        {
+            Err(Fault::VersionUnknown)
+        }
+        _ => Err(Fault::Version),
+    }
+}
+
+/// A request head, its fields borrowed from the connection's input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head<'a> {
+    /// The method, if it is one that this service can tell apart.
+    pub method: Option<Method>,
+    /// What is asked for.
+    pub target: Target<'a>,
+    /// The version.
+    pub version: Version,
+    /// How the body is delimited.
+    pub body: BodyFraming,
+    /// Whether the client wants to go on.
+    pub persistence: Persistence,
+    /// What the client waits for.
+    pub expectation: Expectation,
+    /// `If-None-Match`, if it appears exactly once.
+    pub if_none_match: Option<&'a [u8]>,
+}
+
+impl<'a> Head<'a> {
+    /// Parses a head that [`scan`](crate::http::scan) has found whole.
+    ///
+    /// # Errors
+    /// The [`Fault`] that it is refused with.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
+        let line_end = bytes.windows(2).position(|pair| pair == b"\r\n").ok_or(Fault::RequestLine)?;
+        let line = RequestLine::parse(bytes.get(..line_end).unwrap_or_default())?;
+        let method = Method::recognise(line.method);
+        let fields = bytes.get(line_end.saturating_add(2)..).unwrap_or_default();
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let headers = match httparse::parse_headers(fields, &mut headers) {
+            Ok(httparse::Status::Complete((_, headers))) => headers,
+            Ok(httparse::Status::Partial) | Err(httparse::Error::HeaderName) => return Err(Fault::HeaderName),
+            Err(httparse::Error::TooManyHeaders) => return Err(Fault::TooManyHeaders),
+            Err(_) => return Err(Fault::HeaderValue),
+        };
+        let fields = Fields::collect(headers)?;
+        fields.check_host(line.version)?;
+        Ok(Self {
+            method,
+            target: target::parse(method, line.target)?,
+            version: line.version,
+            body: fields.framing.resolve(line.version)?,
+            persistence: fields.persistence(line.version),
+            expectation: fields.expectation(line.version)?,
+            if_none_match: fields.if_none_match.single(),
+        })
+    }
+}
+
+/// A field that matters only if it appears once.
+#[derive(Debug, Clone, Copy, Default)]
+enum Once<'a> {
+    #[default]
+    Absent,
+    Single(&'a [u8]),
+    Repeated,
+}
+
+impl<'a> Once<'a> {
+    fn add(&mut self, value: &'a [u8]) {
+        *self = match self {
+            Self::Absent => Self::Single(value),
+            Self::Single(_) | Self::Repeated => Self::Repeated,
+        };
+    }
+
+    const fn single(self) -> Option<&'a [u8]> {
+        match self {
+            Self::Single(value) => Some(value),
+            Self::Absent | Self::Repeated => None,
+        }
+    }
+}
+
+/// The header fields that this service reads; all others are skipped unread.
+#[derive(Default)]
+struct Fields<'a> {
+    host: Once<'a>,
+    expect: Once<'a>,
+    if_none_match: Once<'a>,
+    framing: FramingFields,
+    says_close: bool,
+    says_keep_alive: bool,
+}
+
+impl<'a> Fields<'a> {
+    fn collect(headers: &[httparse::Header<'a>]) -> Result<Self, Fault> {
+        let mut fields = Self::default();
+        for header in headers {
+            let name = header.name;
+            let value = header.value.trim_ascii();
+            if name.eq_ignore_ascii_case("host") {
+                fields.host.add(value);
+            } else if name.eq_ignore_ascii_case("content-length") {
+                fields.framing.content_length(value)?;
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                fields.framing.transfer_encoding(value)?;
+            } else if name.eq_ignore_ascii_case("connection") {
+                for option in list_items(value) {
+                    fields.says_close |= option.eq_ignore_ascii_case(b"close");
+                    fields.says_keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+                }
+            } else if name.eq_ignore_ascii_case("expect") {
+                fields.expect.add(value);
+            } else if name.eq_ignore_ascii_case("if-none-match") {
+                fields.if_none_match.add(value);
+            }
+        }
+        Ok(fields)
+    }
+
+    fn check_host(&self, version: Version) -> Result<(), Fault> {
+        match self.host {
+            Once::Single(host) if target::is_authority(host) => Ok(()),
+            Once::Single(_) => Err(Fault::HostInvalid),
+            Once::Repeated => Err(Fault::HostRepeated),
+            Once::Absent if version == Version::Http10 => Ok(()),
+            Once::Absent => Err(Fault::HostMissing),
+        }
+    }
+
+    /// RFC 9112 §9.3.
+    fn persistence(&self, version: Version) -> Persistence {
+        let default = matches!(version, Version::Http11);
+        if self.says_close || !(default || self.says_keep_alive) {
+            Persistence::Close
+        } else {
+            Persistence::KeepAlive
+        }
+    }
+
+    /// RFC 9110 §10.1.1; an HTTP/1.0 client's expectation is ignored.
+    fn expectation(&self, version: Version) -> Result<Expectation, Fault> {
+        match self.expect {
+            Once::Absent => Ok(Expectation::Nothing),
+            _ if version == Version::Http10 => Ok(Expectation::Nothing),
+            Once::Single(value) if value.eq_ignore_ascii_case(b"100-continue") => Ok(Expectation::Continue),
+            Once::Single(_) | Once::Repeated => Err(Fault::ExpectationUnknown),
+        }
+    }
+}
+
+/// The items of a comma-separated list, trimmed, empty ones left out.
+pub(crate) fn list_items(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|item| !item.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(bytes: &[u8]) -> Fault {
+        Head::parse(bytes).expect_err(&bytes.escape_ascii().to_string())
+    }
+
+    #[test]
+    fn request_line_faults() {
+        for (line, expected) in [
+            (&b"GET / HTTP/2.0"[..], Fault::VersionUnknown),
+            (b"PRI * HTTP/2.0", Fault::VersionUnknown),
+            (b"GET / HTTP/1.2", Fault::VersionUnknown),
+            (b"GET / HTTP/0.9", Fault::VersionUnknown),
+            (b"GET / http/1.1", Fault::Version),
+            (b"GET / HTTP/1.10", Fault::Version),
+            (b"GET / HTTP/11", Fault::Version),
+            (b"GET  / HTTP/1.1", Fault::RequestLine),
+            (b"GET / HTTP/1.1 ", Fault::RequestLine),
+            (b"GET\t/ HTTP/1.1", Fault::RequestLine),
+            (b"G{T / HTTP/1.1", Fault::RequestLine),
+            (b"GET", Fault::RequestLine),
+            (b"GET /\xff HTTP/1.1", Fault::TargetForm),
+        ] {
+            assert_eq!(RequestLine::parse(line), Err(expected), "{}", line.escape_ascii());
+        }
+        let long = [b"GET /", &[b'a'; TARGET_MAX][..], b" HTTP/1.1"].concat();
+        assert_eq!(RequestLine::parse(&long), Err(Fault::TargetTooLong));
+        let fits = [b"GET /", &[b'a'; TARGET_MAX - 1][..], b" HTTP/1.1"].concat();
+        assert!(RequestLine::parse(&fits).is_ok());
+    }
+
+    #[test]
+    fn header_faults() {
+        for (fields, expected) in [
+            ("Host : a\r\n", Fault::HeaderName),
+            ("Ho st: a\r\n", Fault::HeaderName),
+            (": a\r\n", Fault::HeaderName),
+            ("Host\r\n", Fault::HeaderName),
+            ("H\u{e9}st: a\r\n", Fault::HeaderName),
+            ("", Fault::HostMissing),
+            ("Host: a\r\nHOST: a\r\n", Fault::HostRepeated),
+            ("Host: a b\r\n", Fault::HostInvalid),
+            ("Host:\r\n", Fault::HostInvalid),
+            ("Host: a/b\r\n", Fault::HostInvalid),
+            ("Host: u@a\r\n", Fault::HostInvalid),
+            ("Host: a:8x\r\n", Fault::HostInvalid),
+            ("Host: a\r\nExpect: 200-ok\r\n", Fault::ExpectationUnknown),
+        ] {
+            assert_eq!(fault(format!("GET / HTTP/1.1\r\n{fields}\r\n").as_bytes()), expected, "{fields}");
+        }
+        let many = "A: b\r\n".repeat(HEADERS_MAX);
+        assert_eq!(
+            fault(format!("GET / HTTP/1.1\r\nHost: a\r\n{many}\r\n").as_bytes()),
+            Fault::TooManyHeaders
+        );
+    }
+
+    #[test]
+    fn persistence_follows_version_and_connection() {
+        for (head, expected) in [
+            ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", Persistence::KeepAlive),
+            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: foo, CLOSE\r\n\r\n", Persistence::Close),
+            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", Persistence::Close),
+            ("GET / HTTP/1.0\r\n\r\n", Persistence::Close),
+            ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", Persistence::KeepAlive),
+            ("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", Persistence::Close),
+        ] {
+            assert_eq!(Head::parse(head.as_bytes()).unwrap().persistence, expected, "{head}");
+        }
+    }
+
+    #[test]
+    fn fields_are_borrowed() {
+        let head = Head::parse(
+            b"POST /x?y HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 5\r\nExpect: 100-Continue\r\nIf-None-Match: \"a\"\r\n\r\n",
+        )
+        .unwrap();
+        assert_eq!(head.method, Some(Method::Post));
+        assert_eq!(head.target, Target::Path(target::Path::new(b"/x").unwrap()));
+        assert_eq!(head.body, BodyFraming::Length(5));
+        assert_eq!(head.expectation, Expectation::Continue);
+        assert_eq!(head.if_none_match, Some(&b"\"a\""[..]));
+    }
+
+    #[test]
+    fn an_old_client_needs_no_host_and_expects_nothing() {
+        let head = Head::parse(b"POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n").unwrap();
+        assert_eq!(head.expectation, Expectation::Nothing);
+    }
+}

@@ -1,0 +1,224 @@
+//! Request targets: four forms, one meaning each, and no way to climb out of a path.
+//!
+//! Decided here, so that no two readers of a path can differ: an escape must be two hexadecimal
+//! digits; a segment that is `.` or `..`, escaped or not, is refused and not resolved; an escaped
+//! slash, backslash, NUL or control byte is refused. What is left is compared with the route table
+//! after unescaping, byte for byte. A query is checked for form and otherwise ignored. The authority
+//! of an absolute form is checked and then has no say in anything: a lane is chosen by the listener.
+
+use crate::http::fault::Fault;
+use crate::http::method::Method;
+
+/// A request target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target<'a> {
+    /// A path, from the origin form or the absolute form.
+    Path(Path<'a>),
+    /// `*`, with `OPTIONS` only: the server itself.
+    Server,
+}
+
+/// A path that is safe to compare: no dot segments, no escaped separators, well-formed escapes.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<'a>(&'a [u8]);
+
+impl<'a> Path<'a> {
+    /// Checks a raw path that begins with a slash.
+    ///
+    /// # Errors
+    /// [`Fault::PathUnsafe`] or, for bytes that no path has, [`Fault::TargetForm`].
+    pub fn new(raw: &'a [u8]) -> Result<Self, Fault> {
+        if raw.first() != Some(&b'/') || !raw.iter().all(|byte| is_path_byte(*byte)) {
+            return Err(Fault::TargetForm);
+        }
+        let path = Self(raw);
+        if !path.decode().all(|byte| byte.is_some_and(|byte| !byte.is_ascii_control())) {
+            return Err(Fault::PathUnsafe);
+        }
+        for segment in raw.split(|byte| *byte == b'/') {
+            let mut decoded = Self(segment).decode().flatten();
+            let dots = (decoded.next(), decoded.next(), decoded.next());
+            if matches!(dots, (Some(b'.'), None, _) | (Some(b'.'), Some(b'.'), None)) {
+                return Err(Fault::PathUnsafe);
+            }
+            if Self(segment).decode().flatten().any(|byte| matches!(byte, b'/' | b'\\')) {
+                return Err(Fault::PathUnsafe);
+            }
+        }
+        Ok(path)
+    }
+
+    /// Whether the path, unescaped, is exactly `text`.
+    #[must_use]
+    pub fn is(self, text: &str) -> bool {
+        self.decode().flatten().eq(text.bytes())
+    }
+
+    /// Unescaped bytes; `None` where an escape is malformed.
+    fn decode(self) -> impl Iterator<Item = Option<u8>> {
+        let mut rest = self.0.iter();
+        core::iter::from_fn(move || {
+            let byte = *rest.next()?;
+            if byte != b'%' {
+                return Some(Some(byte));
+            }
+            let high = rest.next().and_then(|digit| hex_value(*digit));
+            let low = rest.next().and_then(|digit| hex_value(*digit));
+            Some(high.zip(low).map(|(high, low)| (high << 4) | low))
+        })
+    }
+}
+
+impl PartialEq for Path<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.decode().eq(other.decode())
+    }
+}
+
+impl Eq for Path<'_> {}
+
+/// Takes a target apart (RFC 9112 §3.2). `method` is `None` for methods that are not recognised.
+///
+/// # Errors
+/// [`Fault::TargetForm`] or [`Fault::PathUnsafe`].
+pub fn parse(method: Option<Method>, raw: &[u8]) -> Result<Target<'_>, Fault> {
+    match raw.first() {
+        Some(b'/') => origin_form(raw),
+        Some(b'*') if raw.len() == 1 && matches!(method, Some(Method::Options)) => Ok(Target::Server),
+        // The authority form belongs to CONNECT, which is not recognised: any target will do for the
+        // 501 that follows.
+        _ if method.is_none() && is_authority(raw) => Ok(Target::Server),
+        _ => absolute_form(method, raw),
+    }
+}
+
+fn origin_form(raw: &[u8]) -> Result<Target<'_>, Fault> {
+    let mut parts = raw.splitn(2, |byte| *byte == b'?');
+    let path = parts.next().unwrap_or_default();
+    if !parts.next().unwrap_or_default().iter().all(|byte| is_path_byte(*byte) || *byte == b'?') {
+        return Err(Fault::TargetForm);
+    }
+    Path::new(path).map(Target::Path)
+}
+
+fn absolute_form(method: Option<Method>, raw: &[u8]) -> Result<Target<'_>, Fault> {
+    let rest = strip_scheme(raw, b"http://").or_else(|| strip_scheme(raw, b"https://"));
+    let rest = rest.ok_or(Fault::TargetForm)?;
+    let authority_end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at_checked(authority_end).ok_or(Fault::TargetForm)?;
+    if !is_authority(authority) {
+        return Err(Fault::TargetForm);
+    }
+    match path.first() {
+        None if matches!(method, Some(Method::Options)) => Ok(Target::Server),
+        None => origin_form(b"/"),
+        Some(b'/') => origin_form(path),
+        Some(_) => Err(Fault::TargetForm),
+    }
+}
+
+fn strip_scheme<'a>(raw: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
+    let (head, rest) = raw.split_at_checked(scheme.len())?;
+    head.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+/// Whether `text` is a host with an optional port: a name or IPv4 address, or `[` IPv6 address `]`.
+#[must_use]
+pub fn is_authority(text: &[u8]) -> bool {
+    let (host, port) = match text.first() {
+        Some(b'[') => {
+            let Some(end) = text.iter().position(|byte| *byte == b']') else { return false };
+            let (literal, rest) = text.split_at(end);
+            let inside = literal.get(1..).unwrap_or_default();
+            let address = inside.len() >= 2
+                && inside.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'));
+            (address, rest.get(1..).unwrap_or_default())
+        }
+        _ => {
+            let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
+            let (name, port) = text.split_at(end);
+            let named = !name.is_empty()
+                && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
+            (named, port)
+        }
+    };
+    let port_fits = match port.split_first() {
+        None => true,
+        Some((b':', digits)) => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+        Some(_) => false,
+    };
+    host && port_fits
+}
+
+/// Bytes of paths and queries: `pchar` and `/` (RFC 3986 §3.3), no fragment.
+const fn is_path_byte(byte: u8) -> bool {
+    matches!(byte,
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&'
+        | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' | b'/')
+}
+
+const fn hex_value(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit.wrapping_sub(b'0')),
+        b'a'..=b'f' => Some(digit.wrapping_sub(b'a').wrapping_add(10)),
+        b'A'..=b'F' => Some(digit.wrapping_sub(b'A').wrapping_add(10)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(raw: &str) -> Result<Target<'_>, Fault> {
+        parse(Some(Method::Get), raw.as_bytes())
+    }
+
+    #[test]
+    fn paths_are_compared_unescaped() {
+        for raw in ["/healthz", "/%68ealthz", "/healthz?x=1", "http://h/healthz", "HTTP://h:1/healthz?", "https://[::1]/healthz"] {
+            let Ok(Target::Path(path)) = get(raw) else { panic!("{raw}") };
+            assert!(path.is("/healthz"), "{raw}");
+        }
+        for raw in ["/healthz/", "//healthz", "/HEALTHZ", "/healthz%20", "/healthz;a"] {
+            let Ok(Target::Path(path)) = get(raw) else { panic!("{raw}") };
+            assert!(!path.is("/healthz"), "{raw}");
+        }
+        assert!(matches!(get("http://h"), Ok(Target::Path(path)) if path.is("/")));
+    }
+
+    #[test]
+    fn a_path_cannot_climb() {
+        for raw in ["/..", "/.", "/a/../b", "/a/./b", "/%2e%2E/b", "/.%2e", "/%2e", "/a%2fb", "/a%5Cb", "/a%00", "/a%0d", "/a%", "/a%2", "/a%zz", "/a%7f"] {
+            assert_eq!(get(raw), Err(Fault::PathUnsafe), "{raw}");
+        }
+        for raw in ["/...", "/..a", "/a..", "/.well-known/x"] {
+            assert!(get(raw).is_ok(), "{raw}");
+        }
+    }
+
+    #[test]
+    fn other_forms_are_refused() {
+        for raw in ["*", "healthz", "host:80", "ftp://h/", "http:///x", "http://u@h/", "http://h?x", "/a#b", "/a\"b", "/a\\b", "http://h:p/", "javascript:x"] {
+            assert_eq!(get(raw), Err(Fault::TargetForm), "{raw}");
+        }
+    }
+
+    #[test]
+    fn the_asterisk_is_for_options() {
+        assert_eq!(parse(Some(Method::Options), b"*"), Ok(Target::Server));
+        assert_eq!(parse(Some(Method::Options), b"http://h"), Ok(Target::Server));
+        assert_eq!(parse(Some(Method::Options), b"**"), Err(Fault::TargetForm));
+        assert_eq!(parse(None, b"h:443"), Ok(Target::Server));
+    }
+
+    #[test]
+    fn authorities() {
+        for good in ["a", "a.b:80", "127.0.0.1", "[::1]", "[::1]:8080", "a_b", "a:"] {
+            assert!(is_authority(good.as_bytes()), "{good}");
+        }
+        for bad in ["", ":80", "a b", "a/b", "a@b", "[::1", "[]", "[::1]x", "a:80:80", "a:123456", "a,b", "[g::]"] {
+            assert!(!is_authority(bad.as_bytes()), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What the code can hold, and what it holds when nobody asks for anything else.
+
+use ingress_ledger::{
+    Bytes, Connections, LaneLimits, LanePhases, Limits, PerLane, PhaseDeadlines, RateBudget, RatePolicy, Requests, Slots, Span,
+    StructuralMaxima, Tickets,
+};
+
+use crate::buffers::{INPUT_BYTES, SLOT_BYTES};
+
+/// Most connections that are ever served at once; the guest's tables have this size.
+pub const STRUCTURAL_CONNECTIONS: u32 = 1024;
+
+/// Most requests that are ever served at once; there are as many response buffers.
+pub const STRUCTURAL_SLOTS: u32 = 96;
+
+/// Most requests of one lane that ever wait for a slot.
+const QUEUE_MAX: u32 = 256;
+
+/// Entries of the ledger's ticket table: every slot and every place to wait.
+pub(crate) const TICKETS: usize = (STRUCTURAL_SLOTS + 3 * QUEUE_MAX) as usize;
+
+/// What a request holds: the connection's input and a slot's output.
+const FULL_FOOTPRINT: u64 = (INPUT_BYTES + SLOT_BYTES) as u64;
+
+/// What a probe holds: a small head and a tiny answer.
+const PROBE_FOOTPRINT: u64 = 2048;
+
+/// Bytes in flight at most: every slot's worth and about twice that waiting.
+const BYTES_MAX: u64 = 3 * STRUCTURAL_SLOTS as u64 * FULL_FOOTPRINT;
+
+const fn lane_maxima(footprint: u64) -> LaneLimits {
+    LaneLimits {
+        slots: Slots::new(STRUCTURAL_SLOTS),
+        slot_reserve: Slots::new(STRUCTURAL_SLOTS),
+        queue: Tickets::new(QUEUE_MAX),
+        connections: Connections::new(STRUCTURAL_CONNECTIONS),
+        connection_reserve: Connections::new(STRUCTURAL_CONNECTIONS),
+        refusals: Connections::new(16),
+        per_connection: Requests::new(16),
+        footprint: Bytes::new(footprint),
+        deadline: Span::from_secs(60),
+        request_rate: RatePolicy::Unmetered,
+        accept_rate: RatePolicy::Unmetered,
+    }
+}
+
+/// What the code can hold whatever a manifest asks for. Rates have no structural maximum: they cost
+/// no memory.
+#[must_use]
+pub const fn structural_maxima() -> StructuralMaxima {
+    StructuralMaxima(Limits {
+        slots: Slots::new(STRUCTURAL_SLOTS),
+        connections: Connections::new(STRUCTURAL_CONNECTIONS),
+        bytes_in_flight: Bytes::new(BYTES_MAX),
+        refusal_deadline: Span::from_secs(10),
+        lanes: PerLane {
+            anonymous: lane_maxima(FULL_FOOTPRINT),
+            local_health: lane_maxima(FULL_FOOTPRINT),
+            provider_health: lane_maxima(PROBE_FOOTPRINT),
+        },
+    })
+}
+
+/// The limits of a boot without markers, all three lanes granted.
+pub(crate) const DEFAULT_LIMITS: Limits = Limits {
+    slots: Slots::new(STRUCTURAL_SLOTS),
+    connections: Connections::new(STRUCTURAL_CONNECTIONS),
+    bytes_in_flight: Bytes::new(BYTES_MAX),
+    refusal_deadline: Span::from_secs(1),
+    lanes: PerLane {
+        anonymous: LaneLimits {
+            slots: Slots::new(STRUCTURAL_SLOTS),
+            slot_reserve: Slots::ZERO,
+            queue: Tickets::new(QUEUE_MAX),
+            connections: Connections::new(STRUCTURAL_CONNECTIONS),
+            connection_reserve: Connections::ZERO,
+            refusals: Connections::new(8),
+            per_connection: Requests::new(1),
+            footprint: Bytes::new(FULL_FOOTPRINT),
+            deadline: Span::from_secs(10),
+            request_rate: RatePolicy::Unmetered,
+            accept_rate: RatePolicy::Unmetered,
+        },
+        local_health: protected(FULL_FOOTPRINT, Span::from_secs(10)),
+        provider_health: protected(PROBE_FOOTPRINT, Span::from_secs(2)),
+    },
+};
+
+const fn protected(footprint: u64, deadline: Span) -> LaneLimits {
+    LaneLimits {
+        slots: Slots::new(16),
+        slot_reserve: Slots::new(8),
+        queue: Tickets::new(16),
+        connections: Connections::new(64),
+        connection_reserve: Connections::new(32),
+        refusals: Connections::new(4),
+        per_connection: Requests::new(1),
+        footprint: Bytes::new(footprint),
+        deadline,
+        request_rate: RatePolicy::Budget(RateBudget { burst: 100, per_second: 50 }),
+        accept_rate: RatePolicy::Budget(RateBudget { burst: 400, per_second: 200 }),
+    }
+}
+
+/// How long each phase of a connection may take when no marker says otherwise.
+pub(crate) const DEFAULT_PHASES: PhaseDeadlines = PerLane {
+    anonymous: phases(10, 60),
+    local_health: phases(10, 60),
+    provider_health: phases(2, 30),
+};
+
+const fn phases(active_s: u64, idle_s: u64) -> LanePhases {
+    let active = Span::from_secs(active_s);
+    LanePhases { head: active, body: active, write: active, idle: Span::from_secs(idle_s) }
+}
+
+/// How long a drained service still takes public connections, so that a balancer's next probes find
+/// it draining and its last requests are served.
+pub(crate) const DEFAULT_DRAIN: Span = Span::from_secs(5);
