@@ -1,9 +1,9 @@
-//! The capOS process: `accept → lane → permit → parse → route → respond → release`.
+//! The capOS process; everything in it is the library's or `capos`'s.
 #![no_std]
 #![no_main]
 
-fn start(_runtime: capos_rt::Runtime) -> i64 {
-    0
-}
+use freestanding as _;
 
-capos_rt::entry_point!(start);
+mod capos;
+
+capos_rt::entry_point!(capos::start);

@@ -384,6 +384,19 @@ pub fn monotonic_ns(message: &[u8]) -> Result<u64, DecodeError> {
     Ok(Root::parse(message)?.u64_at(0))
 }
 
+/// Reads four bytes of `EntropySource.fill`.
+///
+/// # Errors
+/// [`DecodeError::UnknownValue`] if the source had none to give.
+pub fn random_word(message: &[u8]) -> Result<u32, DecodeError> {
+    let root = Root::parse(message)?;
+    let bytes = root.data_at(0)?.first_chunk::<4>();
+    match (root.u16_at(0), bytes) {
+        (0, Some(bytes)) => Ok(u32::from_le_bytes(*bytes)),
+        _ => Err(DecodeError::UnknownValue),
+    }
+}
+
 /// Reads the bytes of `TcpSocket.recv`; empty means that the peer has closed.
 pub fn received(message: &[u8]) -> Result<&[u8], DecodeError> {
     Root::parse(message)?.data_at(0)

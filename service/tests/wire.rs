@@ -116,6 +116,24 @@ fn timer_results_are_read() {
 }
 
 #[test]
+fn random_bytes_are_read_if_there_are_any() {
+    let fill = |status, data: &[u8]| {
+        encode(|message| {
+            let mut results =
+                message.init_root::<capos_capnp::entropy_source::fill_results::Builder<'_>>();
+            results.set_status(status);
+            results.set_data(data);
+        })
+    };
+    let ok = capos_capnp::EntropyStatus::Ok;
+    let unavailable = capos_capnp::EntropyStatus::Unavailable;
+    assert_eq!(wire::random_word(&fill(ok, &[1, 2, 3, 4])), Ok(0x0403_0201));
+    for message in [fill(ok, &[1, 2, 3]), fill(unavailable, &[])] {
+        assert_eq!(wire::random_word(&message), Err(DecodeError::UnknownValue));
+    }
+}
+
+#[test]
 fn recv_results_are_read() {
     for length in [0, 1, 8, 2_000] {
         let payload = vec![b'x'; length];

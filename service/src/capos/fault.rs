@@ -1,0 +1,56 @@
+//! What ends the process, each with its words and its exit code.
+
+use core::fmt;
+
+/// The service cannot go on: the kernel or its own memory is not as agreed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Fault {
+    /// The ring page does not have the published layout.
+    RingLayout,
+    /// More calls than the ring has places for; a defect of the service.
+    RingFull,
+    /// The kernel refused to work on the ring.
+    EnterRejected,
+    /// The completion queue's indices make no sense.
+    CompletionQueue,
+    /// A completion answers nothing that was asked.
+    UnknownCompletion,
+    /// More slots to give back than there can be; a defect of the service.
+    ReleaseQueue,
+    /// The memory of the process was asked for twice.
+    StorageTaken,
+    /// The clock could not be read at start.
+    NoClock,
+}
+
+impl Fault {
+    /// The reason in words.
+    pub(super) const fn explain(self) -> &'static str {
+        match self {
+            Self::RingLayout => "the ring page has another layout",
+            Self::RingFull => "a call was made with the ring full",
+            Self::EnterRejected => "the kernel rejected the ring",
+            Self::CompletionQueue => "the completion queue is corrupt",
+            Self::UnknownCompletion => "a completion answers no call",
+            Self::ReleaseQueue => "too many capabilities wait to be released",
+            Self::StorageTaken => "the process was started twice",
+            Self::NoClock => "the clock cannot be read",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.explain())
+    }
+}
+
+/// Exit codes of the process; zero is an orderly end after a drain.
+pub(super) mod exit {
+    /// Drained and done.
+    pub(in crate::capos) const DONE: i64 = 0;
+    /// A [`super::Fault`] while it ran.
+    pub(in crate::capos) const FAULT: i64 = 70;
+    /// The grants or the policy cannot be served with.
+    pub(in crate::capos) const REFUSED: i64 = 78;
+}

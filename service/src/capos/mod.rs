@@ -1,0 +1,27 @@
+//! The capOS process around the sans-IO server: the one place that names
+//! `capos_rt`, and the one place of the service that is unsafe.
+//!
+//! ```text
+//!  boot     CapSet → grants → policy → distinct → listen → lines
+//!  serve    one turn: clock + accepts + releases + actions ─▶ SQ
+//!                     enter once, take the completions ◀─ CQ, tell the server
+//!  calls    one call at a time, for the boot sequence; grants   the CapSet page
+//!  ring     the shared page; sockets   the kernel's side of each connection
+//!  console  lines that wait their turn; storage   memory of the whole process
+//! ```
+//!
+//! Nothing allocates after the runtime's own start.
+
+mod boot;
+mod calls;
+mod console;
+mod fault;
+mod grants;
+mod listeners;
+mod outcome;
+mod ring;
+mod serve;
+mod sockets;
+mod storage;
+
+pub use boot::start;

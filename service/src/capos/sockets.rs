@@ -1,0 +1,216 @@
+//! The kernel's side of each connection: its capability, and what is in flight
+//! on it (INV-SOCKETS).
+//!
+//! Invariants: a record is free again only when the socket's slot was given
+//! back and the kernel owes no completion for it, so no completion ever writes
+//! into the buffers of a later connection; each slot is given back once.
+//!
+//! ```text
+//!          Close ──▶ closing ── close completed ──┐
+//!  open ──┤                                       ├─▶ given back ── nothing in
+//!          Abort ─────────────────────────────────┘                 flight ──▶ free
+//! ```
+
+use capos_config::TCP_SOCKET_INTERFACE_ID;
+use remote_session_web_ui::grants::CapId;
+use remote_session_web_ui::ids::ConnId;
+use remote_session_web_ui::wire;
+
+/// Interface of what an accept transfers.
+pub(super) const INTERFACE: u64 = TCP_SOCKET_INTERFACE_ID;
+/// `TcpSocket.send`.
+pub(super) const SEND: u16 = 0;
+/// `TcpSocket.recv`.
+pub(super) const RECV: u16 = 1;
+/// `TcpSocket.close`.
+pub(super) const CLOSE: u16 = 2;
+
+/// Room for the result of a send, and for an exception with a short message.
+const RESULT_BYTES: usize = 64;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    Free,
+    Open,
+    Closing,
+    GivenBack,
+}
+
+/// One connection's socket.
+#[repr(C, align(8))]
+pub(super) struct Socket {
+    send_result: [u8; RESULT_BYTES],
+    receive_params: [u8; wire::ONE_WORD_BYTES],
+    cap: CapId,
+    generation: u16,
+    phase: Phase,
+    receiving: bool,
+    sending: bool,
+}
+
+impl Socket {
+    const FREE: Self = Self {
+        send_result: [0; RESULT_BYTES],
+        receive_params: [0; wire::ONE_WORD_BYTES],
+        cap: CapId(0),
+        generation: 0,
+        phase: Phase::Free,
+        receiving: false,
+        sending: false,
+    };
+
+    /// The capability, while calls may be made on it.
+    pub(super) fn open_cap(&self) -> Option<CapId> {
+        (self.phase == Phase::Open).then_some(self.cap)
+    }
+
+    /// Whether the server still hears about this connection.
+    pub(super) fn is_open(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
+    /// Where the result of a send goes.
+    pub(super) fn send_result(&mut self) -> &mut [u8] {
+        &mut self.send_result
+    }
+
+    /// Keeps the parameters of a receive where the kernel can read them.
+    pub(super) fn receive_params(&mut self, params: [u8; wire::ONE_WORD_BYTES]) -> &[u8] {
+        self.receive_params = params;
+        &self.receive_params
+    }
+
+    /// A receive is on its way.
+    pub(super) fn receive_started(&mut self) {
+        self.receiving = true;
+    }
+
+    /// A send is on its way.
+    pub(super) fn send_started(&mut self) {
+        self.sending = true;
+    }
+
+    /// A receive completed; whether one was on its way.
+    pub(super) fn receive_ended(&mut self) -> bool {
+        core::mem::replace(&mut self.receiving, false)
+    }
+
+    /// A send completed; whether one was on its way.
+    pub(super) fn send_ended(&mut self) -> bool {
+        core::mem::replace(&mut self.sending, false)
+    }
+
+    /// An orderly close is on its way.
+    pub(super) fn close_started(&mut self) {
+        self.phase = Phase::Closing;
+    }
+
+    /// Whether a close is on its way.
+    pub(super) fn is_closing(&self) -> bool {
+        self.phase == Phase::Closing
+    }
+
+    /// The slot is to be given back; the capability, if that was not done yet.
+    pub(super) fn give_back(&mut self) -> Option<CapId> {
+        match self.phase {
+            Phase::Open | Phase::Closing => {
+                self.phase = Phase::GivenBack;
+                Some(self.cap)
+            }
+            Phase::Free | Phase::GivenBack => None,
+        }
+    }
+
+    /// Frees the record if the kernel owes nothing for it any more.
+    pub(super) fn free_if_settled(&mut self) -> bool {
+        let settled = self.phase == Phase::GivenBack && !self.receiving && !self.sending;
+        if settled {
+            self.phase = Phase::Free;
+        }
+        settled
+    }
+}
+
+/// The sockets of `CONNS` connection records.
+pub(super) struct Sockets<const CONNS: usize> {
+    records: [Socket; CONNS],
+}
+
+impl<const CONNS: usize> Sockets<CONNS> {
+    /// No socket is open.
+    pub(super) const fn new() -> Self {
+        Self {
+            records: [const { Socket::FREE }; CONNS],
+        }
+    }
+
+    /// Notes the socket of a connection that the server has just taken on.
+    /// `None` if its record is not free, which would be a defect of the server.
+    pub(super) fn open(&mut self, conn: ConnId, cap: CapId) -> Option<()> {
+        let record = self.records.get_mut(usize::from(conn.index()))?;
+        if record.phase != Phase::Free {
+            return None;
+        }
+        record.cap = cap;
+        record.generation = conn.generation();
+        record.phase = Phase::Open;
+        Some(())
+    }
+
+    /// The socket of a connection, in any phase but free.
+    pub(super) fn of(&mut self, conn: ConnId) -> Option<&mut Socket> {
+        self.records
+            .get_mut(usize::from(conn.index()))
+            .filter(|record| record.phase != Phase::Free && record.generation == conn.generation())
+    }
+}
+
+/// Slots of the capability table that wait to be given back, oldest first.
+pub(super) struct Releases<const ROOM: usize> {
+    caps: [CapId; ROOM],
+    first: usize,
+    waiting: usize,
+}
+
+impl<const ROOM: usize> Releases<ROOM> {
+    /// None waits.
+    pub(super) const fn new() -> Self {
+        Self {
+            caps: [CapId(0); ROOM],
+            first: 0,
+            waiting: 0,
+        }
+    }
+
+    /// Whether none waits.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// How many more can wait.
+    pub(super) const fn room(&self) -> usize {
+        ROOM.saturating_sub(self.waiting)
+    }
+
+    /// Queues a slot; `None` without room.
+    pub(super) fn push(&mut self, cap: CapId) -> Option<()> {
+        if self.waiting >= ROOM {
+            return None;
+        }
+        let place = self.first.wrapping_add(self.waiting) % ROOM;
+        *self.caps.get_mut(place)? = cap;
+        self.waiting = self.waiting.saturating_add(1);
+        Some(())
+    }
+
+    /// The oldest slot.
+    pub(super) fn pop(&mut self) -> Option<CapId> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let cap = self.caps.get(self.first).copied();
+        self.first = self.first.wrapping_add(1) % ROOM;
+        self.waiting = self.waiting.saturating_sub(1);
+        cap
+    }
+}
