@@ -12,20 +12,42 @@
 //!                                 else ────────► RST, rate limited
 //! ```
 //!
-//! The caller drives it: `NetStack::poll` when a card has interrupted, a
-//! deadline is due, or after socket operations; then `NetStack::next_event`
+//! The caller drives it: [`NetStack::poll`] when a card has interrupted, a
+//! deadline is due, or after socket operations; then [`NetStack::next_event`]
 //! until it is empty. Nothing is allocated after construction and `add_nic`.
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+mod account;
+mod adapter;
+mod bucket;
+mod classify;
 mod config;
+mod cookie;
 mod counters;
 mod device;
+mod egress;
+mod events;
+mod flow;
+mod handshake;
 mod ids;
+mod ingress;
+mod link;
+mod listener;
+mod lists;
+mod ops;
 mod outcome;
+mod pool;
+mod replies;
+mod settle;
+mod siphash;
+mod slot;
+mod stack;
 mod time;
+mod timers;
+mod transport;
 
 pub use config::{
     FRAME_BYTES_MAX, LISTENERS_MAX, ListenOptions, NetConfig, NicConfig, PollBudget, TRANSPORTS_MAX,
@@ -36,4 +58,5 @@ pub use ids::{Binding, ListenerId, SocketId, TransportId};
 pub use outcome::{
     Accept, Accepted, AddError, ConnectError, ConnectState, Event, ListenError, Polled, Recv, Sent,
 };
+pub use stack::NetStack;
 pub use time::Instant;

@@ -1,0 +1,121 @@
+//! Who pool sockets are charged to: outgoing connections, and each listener.
+//!
+//! Invariants: NET-RESERVE (the sockets of an account's reserve are given to no
+//! other account, closing sockets included).
+
+use crate::config::LISTENERS_MAX;
+
+/// Accounts: one for outgoing connections, one a listener.
+pub(crate) const ACCOUNTS: usize = LISTENERS_MAX + 1;
+
+/// The account of outgoing connections.
+pub(crate) const OUTGOING: u8 = 0;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    used: u16,
+    reserve: u16,
+}
+
+impl Account {
+    fn unmet(self) -> u32 {
+        u32::from(self.reserve.saturating_sub(self.used))
+    }
+}
+
+/// Every account of one pool.
+#[derive(Debug, Default)]
+pub(crate) struct Accounts([Account; ACCOUNTS]);
+
+impl Accounts {
+    fn account(&self, account: u8) -> Account {
+        self.0
+            .get(usize::from(account))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Whether `account` may take one of `free` sockets.
+    pub(crate) fn may_take(&self, account: u8, free: u16) -> bool {
+        let all: u32 = self.0.iter().map(|account| account.unmet()).sum();
+        let others = all.saturating_sub(self.account(account).unmet());
+        u32::from(free) > others
+    }
+
+    /// Whether giving one of `account`'s sockets back would help another one.
+    pub(crate) fn is_above_reserve(&self, account: u8) -> bool {
+        let account = self.account(account);
+        account.used > account.reserve
+    }
+
+    /// Sets a reserve if `free` sockets can honour it beside all others.
+    pub(crate) fn set_reserve(&mut self, account: u8, reserve: u16, free: u16) -> Result<(), ()> {
+        let Some(slot) = self.0.get_mut(usize::from(account)) else {
+            return Err(());
+        };
+        let before = slot.reserve;
+        slot.reserve = reserve;
+        let all: u32 = self.0.iter().map(|account| account.unmet()).sum();
+        if all <= u32::from(free) {
+            return Ok(());
+        }
+        if let Some(slot) = self.0.get_mut(usize::from(account)) {
+            slot.reserve = before;
+        }
+        Err(())
+    }
+
+    /// Charges one socket.
+    pub(crate) fn charge(&mut self, account: u8) {
+        if let Some(slot) = self.0.get_mut(usize::from(account)) {
+            slot.used = slot.used.saturating_add(1);
+        }
+    }
+
+    /// Gives one socket back.
+    pub(crate) fn discharge(&mut self, account: u8) {
+        if let Some(slot) = self.0.get_mut(usize::from(account)) {
+            debug_assert!(slot.used > 0, "discharged more than was charged");
+            slot.used = slot.used.saturating_sub(1);
+        }
+    }
+
+    /// Sockets charged to `account` now.
+    pub(crate) fn used(&self, account: u8) -> u16 {
+        self.account(account).used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserve_is_nobody_elses() {
+        let mut accounts = Accounts::default();
+        accounts.set_reserve(2, 3, 10).unwrap();
+        let mut free = 10;
+        let mut taken = 0;
+        while accounts.may_take(1, free) {
+            accounts.charge(1);
+            free -= 1;
+            taken += 1;
+        }
+        assert_eq!(taken, 7);
+        for _ in 0..3 {
+            assert!(accounts.may_take(2, free));
+            accounts.charge(2);
+            free -= 1;
+        }
+        assert!(!accounts.may_take(2, free));
+    }
+
+    #[test]
+    fn a_reserve_that_cannot_be_kept_is_refused_without_effect() {
+        let mut accounts = Accounts::default();
+        accounts.set_reserve(1, 6, 10).unwrap();
+        assert_eq!(accounts.set_reserve(2, 5, 10), Err(()));
+        assert!(accounts.may_take(3, 7));
+        assert!(!accounts.may_take(3, 6));
+    }
+}

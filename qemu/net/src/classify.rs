@@ -1,0 +1,248 @@
+//! Looks at a received frame just far enough to decide who handles it.
+//!
+//! Invariants: NET-CLASSIFY (total: every byte string gets an answer, and a
+//! segment's answer names the flow that the full parser will name).
+
+use crate::flow::{FlowKey, PortIndex};
+use core::net::Ipv4Addr;
+use smoltcp::phy::Medium;
+use smoltcp::wire::{
+    EthernetAddress, EthernetFrame, EthernetProtocol, IpProtocol, Ipv4Packet, TcpPacket,
+};
+
+/// Who receives: addresses that make a frame ours.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Receiver {
+    pub(crate) port: PortIndex,
+    pub(crate) medium: Medium,
+    pub(crate) mac: EthernetAddress,
+    pub(crate) address: Ipv4Addr,
+}
+
+/// A TCP segment's fields that choose its handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) key: FlowKey,
+    pub(crate) kind: SegmentKind,
+    /// Sequence number of its first byte, or of its SYN.
+    pub(crate) sequence: u32,
+    /// Acknowledgement number; meaningless for `Request`.
+    pub(crate) acknowledgement: u32,
+    /// Hardware address of the sender; zero inside a loop.
+    pub(crate) sender: EthernetAddress,
+}
+
+/// What a segment can mean to a flow that is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SegmentKind {
+    /// SYN alone: a connection request.
+    Request,
+    /// ACK without SYN or RST: may complete a handshake.
+    Acknowledgement,
+    /// RST: never answered.
+    Reset,
+    /// Anything else.
+    Other,
+}
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Malformed,
+    /// For someone else, or of a protocol that is not spoken here.
+    Ignored,
+    Fragment,
+    Arp,
+    Icmp,
+    Segment(Segment),
+}
+
+/// Classifies one frame of `receiver`'s medium.
+pub(crate) fn classify(receiver: &Receiver, frame: &[u8]) -> Class {
+    if receiver.medium == Medium::Ip {
+        return packet(receiver, EthernetAddress([0; 6]), frame);
+    }
+    let Ok(ethernet) = EthernetFrame::new_checked(frame) else {
+        return Class::Malformed;
+    };
+    let to = ethernet.dst_addr();
+    match ethernet.ethertype() {
+        EthernetProtocol::Arp if to == receiver.mac || to.is_broadcast() => Class::Arp,
+        EthernetProtocol::Ipv4 if to == receiver.mac && ethernet.src_addr().is_unicast() => {
+            packet(receiver, ethernet.src_addr(), ethernet.payload())
+        }
+        _ => Class::Ignored,
+    }
+}
+
+fn packet(receiver: &Receiver, sender: EthernetAddress, bytes: &[u8]) -> Class {
+    let Ok(ip) = Ipv4Packet::new_checked(bytes) else {
+        return Class::Malformed;
+    };
+    if ip.version() != 4 || ip.header_len() < 20 {
+        return Class::Malformed;
+    }
+    if ip.dst_addr() != receiver.address || !may_come_from(receiver, ip.src_addr()) {
+        return Class::Ignored;
+    }
+    if ip.more_frags() || ip.frag_offset() != 0 {
+        return Class::Fragment;
+    }
+    match ip.next_header() {
+        IpProtocol::Icmp => Class::Icmp,
+        IpProtocol::Tcp => segment(receiver, sender, &ip),
+        _ => Class::Ignored,
+    }
+}
+
+/// Whether `source` is a host that can be answered. Our own address arrives
+/// only inside a loop, and loopback addresses only there.
+fn may_come_from(receiver: &Receiver, source: Ipv4Addr) -> bool {
+    let host = !source.is_unspecified() && !source.is_multicast() && !source.is_broadcast();
+    let inside = receiver.medium == Medium::Ip;
+    host && (inside || (source != receiver.address && !source.is_loopback()))
+}
+
+fn segment(receiver: &Receiver, sender: EthernetAddress, ip: &Ipv4Packet<&[u8]>) -> Class {
+    let Ok(tcp) = TcpPacket::new_checked(ip.payload()) else {
+        return Class::Malformed;
+    };
+    if tcp.src_port() == 0 || tcp.dst_port() == 0 {
+        return Class::Malformed;
+    }
+    let kind = if tcp.rst() {
+        SegmentKind::Reset
+    } else {
+        match (tcp.syn(), tcp.ack()) {
+            (true, false) if !tcp.fin() => SegmentKind::Request,
+            (false, true) => SegmentKind::Acknowledgement,
+            _ => SegmentKind::Other,
+        }
+    };
+    Class::Segment(Segment {
+        key: FlowKey {
+            port: receiver.port,
+            local: ip.dst_addr(),
+            local_port: tcp.dst_port(),
+            remote: ip.src_addr(),
+            remote_port: tcp.src_port(),
+        },
+        kind,
+        sequence: tcp.seq_number().0.cast_unsigned(),
+        acknowledgement: tcp.ack_number().0.cast_unsigned(),
+        sender,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use proptest::prelude::*;
+
+    const MAC: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 1]);
+
+    fn receiver(medium: Medium) -> Receiver {
+        Receiver {
+            port: PortIndex(3),
+            medium,
+            mac: MAC,
+            address: Ipv4Addr::new(10, 0, 2, 15),
+        }
+    }
+
+    /// A frame that is a connection request in every field but those changed.
+    fn request() -> Vec<u8> {
+        let mut frame = vec![0; 54];
+        frame[..6].copy_from_slice(&MAC.0);
+        frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 9]);
+        frame[12..14].copy_from_slice(&[0x08, 0x00]);
+        frame[14] = 0x45;
+        frame[17] = 40;
+        frame[22] = 64;
+        frame[23] = 6;
+        frame[26..30].copy_from_slice(&[10, 0, 2, 2]);
+        frame[30..34].copy_from_slice(&[10, 0, 2, 15]);
+        frame[34..38].copy_from_slice(&[0xC0, 0, 0x1F, 0x90]);
+        frame[46] = 0x50;
+        frame[47] = 0x02;
+        frame
+    }
+
+    fn class_with(change: impl FnOnce(&mut Vec<u8>)) -> Class {
+        let mut frame = request();
+        change(&mut frame);
+        classify(&receiver(Medium::Ethernet), &frame)
+    }
+
+    #[test]
+    fn names_the_flow() {
+        let Class::Segment(segment) = class_with(|_| ()) else {
+            panic!("not a segment")
+        };
+        assert_eq!(segment.kind, SegmentKind::Request);
+        assert_eq!(segment.key.local_port, 8080);
+        assert_eq!(segment.key.remote, Ipv4Addr::new(10, 0, 2, 2));
+        assert_eq!(segment.key.remote_port, 0xC000);
+        assert_eq!(segment.sender.0[5], 9);
+    }
+
+    #[test]
+    fn refuses_what_cannot_be_answered() {
+        assert_eq!(class_with(|f| f.truncate(53)), Class::Malformed);
+        assert_eq!(class_with(|f| f[14] = 0x65), Class::Malformed);
+        assert_eq!(class_with(|f| f[14] = 0x44), Class::Malformed);
+        assert_eq!(class_with(|f| f[46] = 0x40), Class::Malformed);
+        assert_eq!(class_with(|f| f[34] = 0), Class::Malformed);
+        assert_eq!(class_with(|f| f[0] = 6), Class::Ignored);
+        assert_eq!(class_with(|f| f[6] = 3), Class::Ignored, "sent by a group");
+        assert_eq!(class_with(|f| f[33] = 16), Class::Ignored);
+        assert_eq!(
+            class_with(|f| f[29] = 15),
+            Class::Ignored,
+            "our own address from outside"
+        );
+        assert_eq!(class_with(|f| f[26] = 127), Class::Ignored);
+        assert_eq!(class_with(|f| f[26] = 224), Class::Ignored);
+        assert_eq!(class_with(|f| f[23] = 17), Class::Ignored);
+        assert_eq!(class_with(|f| f[20] = 0x20), Class::Fragment);
+        assert_eq!(class_with(|f| f[21] = 1), Class::Fragment);
+        assert_eq!(class_with(|f| f[13] = 6), Class::Arp);
+        assert_eq!(class_with(|f| f[23] = 1), Class::Icmp);
+    }
+
+    #[test]
+    fn kinds_follow_the_flags() {
+        let kind = |flags| match class_with(|f| f[47] = flags) {
+            Class::Segment(segment) => segment.kind,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(kind(0x02), SegmentKind::Request);
+        assert_eq!(kind(0x03), SegmentKind::Other);
+        assert_eq!(kind(0x12), SegmentKind::Other);
+        assert_eq!(kind(0x10), SegmentKind::Acknowledgement);
+        assert_eq!(kind(0x18), SegmentKind::Acknowledgement);
+        assert_eq!(kind(0x11), SegmentKind::Acknowledgement);
+        assert_eq!(kind(0x14), SegmentKind::Reset);
+        assert_eq!(kind(0x06), SegmentKind::Reset);
+        assert_eq!(kind(0x00), SegmentKind::Other);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_get_an_answer(frame in proptest::collection::vec(any::<u8>(), 0..128)) {
+            classify(&receiver(Medium::Ethernet), &frame);
+            classify(&receiver(Medium::Ip), &frame);
+        }
+
+        #[test]
+        fn near_misses_get_an_answer(at in 0_usize..54, byte: u8, cut in 0_usize..=54) {
+            let mut frame = request();
+            frame[at] = byte;
+            frame.truncate(cut);
+            classify(&receiver(Medium::Ethernet), &frame);
+            classify(&receiver(Medium::Ip), frame.get(14..).unwrap_or(&[]));
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The socket pool: free sockets, whose they are, and who gives way to whom.
+//!
+//! Invariants: NET-POOL (a socket is either free or charged to exactly one
+//! account; its flow, timer and list membership end when it is freed).
+
+use crate::account::{ACCOUNTS, Accounts};
+use crate::config::NetConfig;
+use crate::counters::PoolCounters;
+use crate::flow::FlowTable;
+use crate::lists::{ListName, Lists};
+use crate::slot::{Phase, Slot};
+use crate::time::Instant;
+use crate::timers::Timers;
+use alloc::vec::Vec;
+
+const FREE: ListName = ListName(0);
+const LISTS_PER_ACCOUNT: u16 = 3;
+
+/// Sockets that wait in `account`'s backlog for `accept`, oldest first.
+pub(crate) fn backlog(account: u8) -> ListName {
+    ListName(
+        u16::from(account)
+            .wrapping_mul(LISTS_PER_ACCOUNT)
+            .wrapping_add(1),
+    )
+}
+
+/// Orphans of `account` that are still closing, oldest first.
+pub(crate) fn orphans(account: u8) -> ListName {
+    ListName(
+        u16::from(account)
+            .wrapping_mul(LISTS_PER_ACCOUNT)
+            .wrapping_add(2),
+    )
+}
+
+/// Orphans of `account` in TIME-WAIT, oldest first.
+pub(crate) fn time_wait(account: u8) -> ListName {
+    ListName(
+        u16::from(account)
+            .wrapping_mul(LISTS_PER_ACCOUNT)
+            .wrapping_add(3),
+    )
+}
+
+/// A socket that may be ended in favour of a newcomer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Victim {
+    /// Its connection is over in all but waiting.
+    TimeWait(u16),
+    /// Its process is gone, and it has had its floor of time.
+    Orphan(u16),
+}
+
+/// The pool and every index over it.
+pub(crate) struct Pool {
+    slots: Vec<Slot>,
+    pub(crate) lists: Lists,
+    pub(crate) flows: FlowTable,
+    pub(crate) timers: Timers,
+    pub(crate) accounts: Accounts,
+    pub(crate) counters: PoolCounters,
+}
+
+impl Pool {
+    /// A pool as configured, all sockets free.
+    pub(crate) fn new(config: &NetConfig) -> Self {
+        let count = config.sockets;
+        let lists_count = u16::try_from(ACCOUNTS)
+            .unwrap_or(u16::MAX)
+            .saturating_mul(LISTS_PER_ACCOUNT)
+            .saturating_add(1);
+        let mut lists = Lists::new(count, lists_count);
+        for index in 0..count {
+            lists.append(FREE, index);
+        }
+        let [key, tweak] = config.secret;
+        Self {
+            slots: (0..count)
+                .map(|_| Slot::new(config.rx_bytes, config.tx_bytes))
+                .collect(),
+            lists,
+            flows: FlowTable::new(count, [tweak, key ^ u64::MAX]),
+            timers: Timers::new(count),
+            accounts: Accounts::default(),
+            counters: PoolCounters::default(),
+        }
+    }
+
+    pub(crate) fn slot(&self, index: u16) -> Option<&Slot> {
+        self.slots.get(usize::from(index))
+    }
+
+    pub(crate) fn slot_mut(&mut self, index: u16) -> Option<&mut Slot> {
+        self.slots.get_mut(usize::from(index))
+    }
+
+    /// Free sockets.
+    pub(crate) fn free_count(&self) -> u16 {
+        self.lists.len(FREE)
+    }
+
+    /// Whether `account` may take a socket without anyone giving way.
+    pub(crate) fn may_take(&self, account: u8) -> bool {
+        self.accounts.may_take(account, self.free_count())
+    }
+
+    /// Takes a free socket for `account`, if it may have one.
+    pub(crate) fn take(&mut self, account: u8) -> Option<u16> {
+        if !self.may_take(account) {
+            return None;
+        }
+        let index = self.lists.pop_first(FREE)?;
+        self.accounts.charge(account);
+        if let Some(slot) = self.slot_mut(index) {
+            slot.account = account;
+        }
+        self.counters.in_use = self.counters.in_use.saturating_add(1);
+        self.counters.high_water = self.counters.high_water.max(self.counters.in_use);
+        Some(index)
+    }
+
+    /// Frees a socket, whatever state its connection is in. Sends nothing.
+    pub(crate) fn free(&mut self, index: u16) {
+        let Some(slot) = self.slot_mut(index) else {
+            return;
+        };
+        if slot.phase == Phase::Free && self.lists.list_of(index) == Some(FREE) {
+            return;
+        }
+        let Some(slot) = self.slot_mut(index) else {
+            return;
+        };
+        let account = slot.account;
+        slot.recycle();
+        self.flows.remove(index);
+        self.timers.set(index, None);
+        self.move_to(FREE, index);
+        self.accounts.discharge(account);
+        self.counters.in_use = self.counters.in_use.saturating_sub(1);
+    }
+
+    /// Moves a socket to `list`, keeping the counts of closing sockets.
+    pub(crate) fn move_to(&mut self, list: ListName, index: u16) {
+        if let Some(gauge) = self.gauge(self.lists.list_of(index)) {
+            *gauge = gauge.saturating_sub(1);
+        }
+        self.lists.append(list, index);
+        if let Some(gauge) = self.gauge(Some(list)) {
+            *gauge = gauge.saturating_add(1);
+        }
+    }
+
+    fn gauge(&mut self, list: Option<ListName>) -> Option<&mut u16> {
+        let name = list?.0.checked_sub(1)?;
+        match name.checked_rem(LISTS_PER_ACCOUNT)? {
+            1 => Some(&mut self.counters.orphans),
+            2 => Some(&mut self.counters.time_wait),
+            _ => None,
+        }
+    }
+
+    /// Who would give way to `account`: sockets in TIME-WAIT before orphans, its
+    /// own before those of accounts above their reserve, oldest first.
+    pub(crate) fn victim(
+        &self,
+        account: u8,
+        now: Instant,
+        floor: core::time::Duration,
+    ) -> Option<Victim> {
+        let others = (0_u8..)
+            .take(ACCOUNTS)
+            .filter(|&other| other != account && self.accounts.is_above_reserve(other));
+        let candidates = || core::iter::once(account).chain(others.clone());
+        if let Some(index) = candidates().find_map(|a| self.lists.first(time_wait(a))) {
+            return Some(Victim::TimeWait(index));
+        }
+        let old_enough = |&index: &u16| {
+            self.slot(index)
+                .is_some_and(|slot| now.since(slot.orphaned) >= floor)
+        };
+        candidates()
+            .filter_map(|a| self.lists.first(orphans(a)))
+            .find(old_enough)
+            .map(Victim::Orphan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::time::Duration;
+
+    fn pool(sockets: u16) -> Pool {
+        let mut config = NetConfig::new([1, 2]);
+        config.sockets = sockets;
+        config.rx_bytes = 64;
+        config.tx_bytes = 64;
+        Pool::new(&config)
+    }
+
+    #[test]
+    fn takes_and_frees_all() {
+        let mut pool = pool(4);
+        let taken: Vec<u16> = core::iter::from_fn(|| pool.take(1)).collect();
+        assert_eq!(taken.len(), 4);
+        assert_eq!(pool.counters.in_use, 4);
+        for index in taken {
+            pool.free(index);
+            pool.free(index); // a second free has no effect
+        }
+        assert_eq!((pool.counters.in_use, pool.counters.high_water), (0, 4));
+        assert_eq!(pool.free_count(), 4);
+        assert_eq!(pool.accounts.used(1), 0);
+    }
+
+    #[test]
+    fn time_wait_gives_way_before_orphans_and_own_before_others() {
+        let floor = Duration::from_millis(500);
+        let now = Instant::from_millis(1_000);
+        let mut pool = pool(4);
+        let mine = pool.take(1).unwrap();
+        let theirs = pool.take(2).unwrap();
+        assert_eq!(pool.victim(1, now, floor), None);
+        pool.move_to(orphans(2), theirs);
+        assert_eq!(pool.victim(1, now, floor), Some(Victim::Orphan(theirs)));
+        pool.move_to(orphans(1), mine);
+        assert_eq!(pool.victim(1, now, floor), Some(Victim::Orphan(mine)));
+        pool.move_to(time_wait(2), theirs);
+        assert_eq!(pool.victim(1, now, floor), Some(Victim::TimeWait(theirs)));
+        assert_eq!((pool.counters.orphans, pool.counters.time_wait), (1, 1));
+    }
+
+    #[test]
+    fn young_orphans_and_other_reserves_are_spared() {
+        let floor = Duration::from_millis(500);
+        let mut pool = pool(4);
+        pool.accounts.set_reserve(2, 2, 4).unwrap();
+        let theirs = pool.take(2).unwrap();
+        pool.move_to(time_wait(2), theirs);
+        assert_eq!(
+            pool.victim(1, Instant::from_millis(1_000), floor),
+            None,
+            "within its reserve"
+        );
+        let mine = pool.take(1).unwrap();
+        pool.move_to(orphans(1), mine);
+        assert_eq!(
+            pool.victim(1, Instant::from_millis(499), floor),
+            None,
+            "too young"
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! One socket of the pool, with what the stack must know beside smoltcp's state.
+//!
+//! ```text
+//!             connect                         release
+//!   Free ───────────────► Connecting ─► Owned ───────► Orphan ─► Free
+//!     │ valid handshake                   ▲ accept        (FIN exchange,
+//!     └─────────────────► Queued ─────────┘                TIME-WAIT, bounded)
+//! ```
+
+use crate::flow::PortIndex;
+use crate::time::Instant;
+use alloc::vec;
+use smoltcp::iface::{SocketHandle, SocketSet};
+use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
+
+/// Who holds the socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nobody: it is in the free list.
+    Free,
+    /// A process; its outgoing handshake is under way.
+    Connecting,
+    /// A listener's backlog; no process knows it yet.
+    Queued,
+    /// A process.
+    Owned,
+    /// The stack alone, until the connection has ended or its time is over.
+    Orphan,
+}
+
+/// What is to be reported of a socket, one bit each, reported lowest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notice {
+    Connected = 1,
+    Failed = 2,
+    Readable = 4,
+    Writable = 8,
+}
+
+/// Which operations answered `WouldBlock` since the last notice.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Waits {
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+}
+
+/// How an outgoing connection attempt ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    Established,
+    Failed,
+}
+
+/// A pooled socket. It lives alone in its socket set, so that smoltcp's own
+/// search over sockets is a search over one.
+pub(crate) struct Slot {
+    pub(crate) set: SocketSet<'static>,
+    handle: SocketHandle,
+    pub(crate) generation: u32,
+    pub(crate) phase: Phase,
+    pub(crate) attempt: Attempt,
+    pub(crate) port: PortIndex,
+    /// Which account the socket is charged to.
+    pub(crate) account: u8,
+    /// When the stack itself ends it.
+    pub(crate) deadline: Option<Instant>,
+    /// When it became an orphan.
+    pub(crate) orphaned: Instant,
+    pub(crate) waits: Waits,
+    /// Notices not reported yet.
+    pub(crate) notices: u8,
+    /// Whether it stands in a queue of the ready lists.
+    pub(crate) in_ready: bool,
+    /// Whether it stands in a transmit queue.
+    pub(crate) in_transmit: bool,
+}
+
+impl Slot {
+    /// A free socket with buffers of these sizes.
+    pub(crate) fn new(rx_bytes: usize, tx_bytes: usize) -> Self {
+        let socket = Socket::new(
+            SocketBuffer::new(vec![0; rx_bytes]),
+            SocketBuffer::new(vec![0; tx_bytes]),
+        );
+        let mut set = SocketSet::new(vec::Vec::with_capacity(1));
+        let handle = set.add(socket);
+        Self {
+            set,
+            handle,
+            generation: 0,
+            phase: Phase::Free,
+            attempt: Attempt::Established,
+            port: PortIndex(0),
+            account: 0,
+            deadline: None,
+            orphaned: Instant::default(),
+            waits: Waits::default(),
+            notices: 0,
+            in_ready: false,
+            in_transmit: false,
+        }
+    }
+
+    /// The smoltcp socket.
+    pub(crate) fn socket(&self) -> &Socket<'static> {
+        self.set.get(self.handle)
+    }
+
+    /// The smoltcp socket.
+    pub(crate) fn socket_mut(&mut self) -> &mut Socket<'static> {
+        self.set.get_mut(self.handle)
+    }
+
+    /// Its TCP state.
+    pub(crate) fn state(&self) -> State {
+        self.socket().state()
+    }
+
+    /// Whether nothing more will be sent or received: closed, and no reset waits
+    /// to be sent.
+    pub(crate) fn is_finished(&self) -> bool {
+        let socket = self.socket();
+        socket.state() == State::Closed && socket.remote_endpoint().is_none()
+    }
+
+    /// Makes the handle that processes hold stale.
+    pub(crate) fn disown(&mut self) {
+        self.generation = self.generation.wrapping_add(1);
+        self.notices = 0;
+        self.waits = Waits::default();
+    }
+
+    /// Forgets the last connection. Queue membership stays: queues skip it.
+    pub(crate) fn recycle(&mut self) {
+        self.disown();
+        self.phase = Phase::Free;
+        self.attempt = Attempt::Established;
+        self.deadline = None;
+        self.socket_mut().abort();
+        // Taking the socket out and in drops what the set remembers of the last
+        // peer's neighbour discovery, which would silence the next connection.
+        let smoltcp::socket::Socket::Tcp(socket) = self.set.remove(self.handle);
+        self.handle = self.set.add(socket);
+    }
+}
