@@ -45,7 +45,11 @@ impl Accel {
 pub(crate) fn wish() -> Result<Wish, String> {
     let forced = std::env::var("L4_ACCEL").ok();
     let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    decide(forced.as_deref(), &processors, Path::new("/dev/kvm").exists())
+    decide(
+        forced.as_deref(),
+        &processors,
+        Path::new("/dev/kvm").exists(),
+    )
 }
 
 fn decide(forced: Option<&str>, processors: &str, device: bool) -> Result<Wish, String> {
@@ -58,7 +62,10 @@ fn decide(forced: Option<&str>, processors: &str, device: bool) -> Result<Wish, 
     let virtualizes = processors
         .lines()
         .filter(|line| line.starts_with("flags"))
-        .any(|line| line.split_whitespace().any(|flag| flag == "vmx" || flag == "svm"));
+        .any(|line| {
+            line.split_whitespace()
+                .any(|flag| flag == "vmx" || flag == "svm")
+        });
     Ok(if virtualizes && device {
         Wish::TryKvm
     } else {

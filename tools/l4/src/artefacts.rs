@@ -15,7 +15,11 @@ pub(crate) struct Artefacts {
     #[arg(long, default_value = "target/release/harness-kernel", global = true)]
     pub(crate) kernel: PathBuf,
     /// The service.
-    #[arg(long, default_value = "target/release/remote-session-web-ui", global = true)]
+    #[arg(
+        long,
+        default_value = "target/release/remote-session-web-ui",
+        global = true
+    )]
     pub(crate) service: PathBuf,
     /// The in-guest client.
     #[arg(long, default_value = "target/release/ingress-probe", global = true)]
@@ -33,7 +37,12 @@ pub(crate) struct Artefacts {
     #[arg(long, default_value = "manifests", global = true)]
     pub(crate) manifests: PathBuf,
     /// The emulator.
-    #[arg(long, env = "L4_QEMU", default_value = "qemu-system-x86_64", global = true)]
+    #[arg(
+        long,
+        env = "L4_QEMU",
+        default_value = "qemu-system-x86_64",
+        global = true
+    )]
     pub(crate) qemu: OsString,
     /// Guest memory in MiB.
     #[arg(long, default_value_t = 32, global = true)]

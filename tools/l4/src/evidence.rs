@@ -36,10 +36,12 @@ impl Evidence {
     /// The text of a key.
     pub(crate) fn text(&self, key: &str) -> Result<&str, Failure> {
         let value = self.values.get(key);
-        value.map(String::as_str).ok_or_else(|| Failure::MissingLine {
-            what: format!("`{key}=` on the evidence line"),
-            last: Vec::new(),
-        })
+        value
+            .map(String::as_str)
+            .ok_or_else(|| Failure::MissingLine {
+                what: format!("`{key}=` on the evidence line"),
+                last: Vec::new(),
+            })
     }
 
     /// A counter.
@@ -125,6 +127,9 @@ mod tests {
         let line = "[kernel] listener transport=nic1 port=8080 accepted=7 backlog_refused=0";
         let count = ListenerCount::parse(line).unwrap();
         assert_eq!((count.port, count.accepted), (8080, 7));
-        assert_eq!(ListenerCount::parse("[kernel] listener transport=nic1"), None);
+        assert_eq!(
+            ListenerCount::parse("[kernel] listener transport=nic1"),
+            None
+        );
     }
 }

@@ -132,9 +132,11 @@ impl Guest {
         let mut last = None;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let found = self.machine.await_line(from, "quiescent evidence line", left, |line| {
-                Evidence::parse(line).is_some()
-            });
+            let found = self
+                .machine
+                .await_line(from, "quiescent evidence line", left, |line| {
+                    Evidence::parse(line).is_some()
+                });
             match found {
                 Ok((index, line)) => {
                     from = index + 1;

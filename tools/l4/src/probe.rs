@@ -107,7 +107,8 @@ impl Probe {
                         return Err(failed(command, line));
                     }
                 }
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
                 Err(error) => return Err(failed(command, error.to_string())),
             }
         }

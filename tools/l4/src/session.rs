@@ -75,9 +75,7 @@ impl ClientCounts {
         let sent = evidence.statuses(lane);
         let seen = self.lanes.get(&lane).cloned().unwrap_or_default().statuses;
         match self.counting {
-            Counting::Exact => {
-                sent.iter().filter(|(_, count)| **count > 0).eq(seen.iter())
-            }
+            Counting::Exact => sent.iter().filter(|(_, count)| **count > 0).eq(seen.iter()),
             Counting::AtMost => seen
                 .iter()
                 .all(|(status, count)| sent.get(status).is_some_and(|sent| sent >= count)),
@@ -248,15 +246,23 @@ impl<'bench> Session<'bench> {
         while self.record.boots.len() <= index {
             self.record.boots.push(Boot::default());
         }
-        #[expect(clippy::indexing_slicing, reason = "the loop above made it long enough")]
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "the loop above made it long enough"
+        )]
         &mut self.record.boots[index]
     }
 
     /// Notes how a machine ended and what it left on its console.
     pub(crate) fn note_end(&mut self, guest: &Guest, exit: MachineExit) {
         let lines = guest.machine().console().lines();
-        let evidence = lines.iter().rev().find_map(|line| Evidence::parse(&line.text));
-        let listeners = lines.iter().filter_map(|line| ListenerCount::parse(&line.text));
+        let evidence = lines
+            .iter()
+            .rev()
+            .find_map(|line| Evidence::parse(&line.text));
+        let listeners = lines
+            .iter()
+            .filter_map(|line| ListenerCount::parse(&line.text));
         let listeners = listeners.collect();
         let tail = guest.machine().console().tail();
         let boot = self.boot_record(guest);
@@ -327,7 +333,10 @@ impl<'bench> Session<'bench> {
             match clients.counting {
                 Counting::Exact => format!("{}: responses equal the client's", lane.key()),
                 Counting::AtMost => {
-                    format!("{}: the client saw no response that was not sent", lane.key())
+                    format!(
+                        "{}: the client saw no response that was not sent",
+                        lane.key()
+                    )
                 }
             },
             clients.agree(evidence, lane),
@@ -337,7 +346,8 @@ impl<'bench> Session<'bench> {
                 evidence.statuses(lane)
             ),
         );
-        let permits = evidence.lane("conns_admitted", lane)? + evidence.lane("conns_refused", lane)?;
+        let permits =
+            evidence.lane("conns_admitted", lane)? + evidence.lane("conns_refused", lane)?;
         let accepted: u64 = listeners
             .iter()
             .filter(|count| count.port == lane.port())

@@ -53,6 +53,10 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         .iter()
         .filter(|line| !line.text.starts_with("[kernel] "))
         .count();
-    session.check("the smoke program writes to its console", own > 0, format_args!("{own} lines"));
+    session.check(
+        "the smoke program writes to its console",
+        own > 0,
+        format_args!("{own} lines"),
+    );
     Ok(())
 }

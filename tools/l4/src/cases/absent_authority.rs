@@ -53,7 +53,11 @@ const SCRIPT: &[(&str, &str)] = &[
 ];
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    boot(session, "anonymous-only", &[Lane::LocalHealth, Lane::ProviderHealth])?;
+    boot(
+        session,
+        "anonymous-only",
+        &[Lane::LocalHealth, Lane::ProviderHealth],
+    )?;
     boot(session, "no-local", &[Lane::LocalHealth])?;
     boot(session, "no-provider", &[Lane::ProviderHealth])
 }
@@ -68,7 +72,13 @@ fn boot(session: &mut Session<'_>, manifest: &str, absent: &[Lane]) -> Result<()
     golden(session, manifest, "wire", "anonymous-only.wire", &wire)?;
     let console = console(&guest);
     if absent.len() == 2 {
-        golden(session, manifest, "console", "anonymous-only.console", &console)?;
+        golden(
+            session,
+            manifest,
+            "console",
+            "anonymous-only.console",
+            &console,
+        )?;
     }
     for lane in absent {
         session.check(
@@ -98,10 +108,20 @@ fn refuses(
     manifest: &str,
     lane: Lane,
 ) -> Result<(), Failure> {
-    let path = if lane == Lane::LocalHealth { "/api/status" } else { "/healthz" };
-    let reply = guest.ask(&mut Tally::default(), &format!("get {} {path}", lane.target()))?;
+    let path = if lane == Lane::LocalHealth {
+        "/api/status"
+    } else {
+        "/healthz"
+    };
+    let reply = guest.ask(
+        &mut Tally::default(),
+        &format!("get {} {path}", lane.target()),
+    )?;
     session.check(
-        format!("{manifest}: the {} port refuses a client inside", lane.key()),
+        format!(
+            "{manifest}: the {} port refuses a client inside",
+            lane.key()
+        ),
         reply.count("refused") == 1,
         &reply.line,
     );
@@ -109,9 +129,15 @@ fn refuses(
         let get = http::once("GET", path);
         let answer = http::exchange(guest.provider(), &get, Duration::from_secs(5));
         session.check(
-            format!("{manifest}: the {} port refuses a client outside", lane.key()),
+            format!(
+                "{manifest}: the {} port refuses a client outside",
+                lane.key()
+            ),
             answer.as_ref().is_err_and(http::Ending::is_refusal),
-            answer.map_or_else(|end| end.to_string(), |one| format!("status {}", one.status)),
+            answer.map_or_else(
+                |end| end.to_string(),
+                |one| format!("status {}", one.status),
+            ),
         );
     }
     Ok(())
@@ -189,7 +215,13 @@ fn golden(
         .zip(got.lines())
         .find(|(expected, got)| expected != got)
         .map(|(expected, got)| format!("expected `{expected}`, got `{got}`"))
-        .unwrap_or_else(|| format!("{} and {} lines", expected.lines().count(), got.lines().count()));
+        .unwrap_or_else(|| {
+            format!(
+                "{} and {} lines",
+                expected.lines().count(),
+                got.lines().count()
+            )
+        });
     session.check(
         format!("{manifest}: the {what} is the anonymous-only golden"),
         expected == got,

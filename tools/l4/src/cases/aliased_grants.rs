@@ -31,10 +31,22 @@ pub(crate) const CASE: Case = Case {
 
 /// Each aliased manifest with the two grants that a refusal has to name.
 const ALIASED: &[(&str, [&str; 2])] = &[
-    ("aliased-object", ["ui_listener", "ui_provider_health_listener"]),
-    ("aliased-port", ["ui_listener", "ui_provider_health_listener"]),
-    ("aliased-transport", ["ui_listener", "ui_provider_health_listener"]),
-    ("aliased-wildcard", ["ui_listener", "ui_provider_health_listener"]),
+    (
+        "aliased-object",
+        ["ui_listener", "ui_provider_health_listener"],
+    ),
+    (
+        "aliased-port",
+        ["ui_listener", "ui_provider_health_listener"],
+    ),
+    (
+        "aliased-transport",
+        ["ui_listener", "ui_provider_health_listener"],
+    ),
+    (
+        "aliased-wildcard",
+        ["ui_listener", "ui_provider_health_listener"],
+    ),
 ];
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
@@ -92,7 +104,10 @@ fn booted(session: &mut Session<'_>, manifest: &str, grants: &[&str]) -> Result<
         session.check(
             format!("{manifest}: no port answers"),
             answer.is_err(),
-            answer.map_or_else(|end| end.to_string(), |one| format!("status {}", one.status)),
+            answer.map_or_else(
+                |end| end.to_string(),
+                |one| format!("status {}", one.status),
+            ),
         );
     }
     let exit = guest.machine_mut().wait_exit(Duration::from_secs(20))?;

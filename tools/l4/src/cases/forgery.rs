@@ -87,33 +87,52 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         session.check(
             format!("`{claim}` is answered on the public lane"),
             answer.is_ok(),
-            answer.map_or_else(|end| end.to_string(), |one| format!("status {}", one.status)),
+            answer.map_or_else(
+                |end| end.to_string(),
+                |one| format!("status {}", one.status),
+            ),
         );
     }
     session.step("crafted targets and methods");
     for target in TARGETS {
         for method in ["GET", "HEAD", "POST"] {
-            let length = if method == "POST" { "Content-Length: 0" } else { "Accept: */*" };
+            let length = if method == "POST" {
+                "Content-Length: 0"
+            } else {
+                "Accept: */*"
+            };
             let bytes = http::request(method, target, &[length, "Connection: close"]);
             let public = clients.lane(Lane::Anonymous);
             let answer = http::counted(public, guest.public(), &bytes, timeout);
             sent += 1;
-            let protected = answer.as_ref().is_ok_and(|one| {
-                one.status == 200 && !target.contains("healthz")
-            });
+            let protected = answer
+                .as_ref()
+                .is_ok_and(|one| one.status == 200 && !target.contains("healthz"));
             session.check(
                 format!("`{method} {target}` opens no protected route"),
                 !protected,
-                answer.map_or_else(|end| end.to_string(), |one| format!("status {}", one.status)),
+                answer.map_or_else(
+                    |end| end.to_string(),
+                    |one| format!("status {}", one.status),
+                ),
             );
         }
     }
     let evidence = session.settle(guest, &clients)?;
     let connections = evidence.lane("conns_admitted", Lane::Anonymous)?
         + evidence.lane("conns_refused", Lane::Anonymous)?;
-    session.check_equal("every connection is charged to anonymous", connections, sent);
+    session.check_equal(
+        "every connection is charged to anonymous",
+        connections,
+        sent,
+    );
     for lane in [Lane::LocalHealth, Lane::ProviderHealth] {
-        for counter in ["conns_admitted", "conns_refused", "admitted", "route_denied"] {
+        for counter in [
+            "conns_admitted",
+            "conns_refused",
+            "admitted",
+            "route_denied",
+        ] {
             session.check_equal(
                 format!("nothing is charged to {}: {counter}", lane.key()),
                 evidence.lane(counter, lane)?,

@@ -39,19 +39,51 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
     let public = clients.lane(Lane::Anonymous);
     let answer = http::counted(public, guest.public(), &get, SOON);
-    session.check("public /healthz is answered 200", is_200(&answer), words(&answer));
-    fed(session, &mut guest, &clients, "a public connection", [1, 0, 0])?;
+    session.check(
+        "public /healthz is answered 200",
+        is_200(&answer),
+        words(&answer),
+    );
+    fed(
+        session,
+        &mut guest,
+        &clients,
+        "a public connection",
+        [1, 0, 0],
+    )?;
 
     let provider = clients.lane(Lane::ProviderHealth);
     let answer = http::counted(provider, guest.provider(), &get, SOON);
-    session.check("provider /healthz is answered 200", is_200(&answer), words(&answer));
-    fed(session, &mut guest, &clients, "a provider connection from outside", [1, 0, 1])?;
+    session.check(
+        "provider /healthz is answered 200",
+        is_200(&answer),
+        words(&answer),
+    );
+    fed(
+        session,
+        &mut guest,
+        &clients,
+        "a provider connection from outside",
+        [1, 0, 1],
+    )?;
 
     guest.ask(clients.lane(Lane::ProviderHealth), "get provider /healthz")?;
-    fed(session, &mut guest, &clients, "a provider connection from inside", [1, 0, 2])?;
+    fed(
+        session,
+        &mut guest,
+        &clients,
+        "a provider connection from inside",
+        [1, 0, 2],
+    )?;
 
     guest.ask(clients.lane(Lane::LocalHealth), "get local /api/status")?;
-    fed(session, &mut guest, &clients, "a local connection", [1, 1, 2])?;
+    fed(
+        session,
+        &mut guest,
+        &clients,
+        "a local connection",
+        [1, 1, 2],
+    )?;
 
     session.step("many connections to each listener");
     let many = Flood::of(guest.public(), get.clone(), 16, 8).run();
@@ -66,7 +98,13 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         clients.lane(Lane::LocalHealth),
         "flood local /api/status count=24 conns=4",
     )?;
-    fed(session, &mut guest, &clients, "many connections to every lane", [129, 25, 34])?;
+    fed(
+        session,
+        &mut guest,
+        &clients,
+        "many connections to every lane",
+        [129, 25, 34],
+    )?;
     let unanswered: u64 = clients.lanes.values().map(http::Tally::unanswered).sum();
     session.check_equal("every connection was answered", unanswered, 0);
     session.figure("start to readiness", ready(&guest));

@@ -6,6 +6,7 @@ mod aliased_grants;
 mod forgery;
 mod lane_selection;
 mod route_scope;
+mod survival;
 
 use crate::failure::Failure;
 use crate::session::{Sabotage, Session};
@@ -67,6 +68,7 @@ pub(crate) const ALL: &[&Case] = &[
     &absent_authority::CASE,
     &aliased_grants::CASE,
     &forgery::CASE,
+    &survival::CASE,
 ];
 
 #[cfg(test)]
@@ -76,7 +78,11 @@ mod tests {
     #[test]
     fn names_are_unique_and_every_case_has_a_control() {
         for (index, case) in ALL.iter().enumerate() {
-            assert!(ALL.iter().skip(index + 1).all(|other| other.name != case.name));
+            assert!(
+                ALL.iter()
+                    .skip(index + 1)
+                    .all(|other| other.name != case.name)
+            );
             assert!(!case.controls.is_empty(), "{} has no control", case.name);
         }
     }

@@ -97,7 +97,10 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
             sent as u64,
         );
         session.check_equal(
-            format!("{}: no request was admitted, so no handler was entered", lane.key()),
+            format!(
+                "{}: no request was admitted, so no handler was entered",
+                lane.key()
+            ),
             evidence.lane("admitted", lane)?,
             0,
         );
@@ -118,7 +121,11 @@ fn on_provider(
     target: &str,
 ) {
     let bodiless = matches!(method, "GET" | "HEAD" | "OPTIONS" | "DELETE");
-    let length = if bodiless { "Accept: */*" } else { "Content-Length: 0" };
+    let length = if bodiless {
+        "Accept: */*"
+    } else {
+        "Content-Length: 0"
+    };
     let bytes = http::request(method, target, &[length, "Connection: close"]);
     let tally = clients.lane(Lane::ProviderHealth);
     let answer = http::counted(tally, guest.provider(), &bytes, Duration::from_secs(10));

@@ -120,9 +120,16 @@ fn run_case(bench: &Bench, case: &Case) -> Outcome {
 
 /// A control passes when exactly what it breaks is found out.
 fn run_control(bench: &Bench, case: &Case, control: &Control) -> Outcome {
-    println!("  {:<22} control {}: {}", case.name, control.name, control.breaks);
+    println!(
+        "  {:<22} control {}: {}",
+        case.name, control.name, control.breaks
+    );
     let started = Instant::now();
-    let folder = bench.out.join("controls").join(case.name).join(control.name);
+    let folder = bench
+        .out
+        .join("controls")
+        .join(case.name)
+        .join(control.name);
     let (verdict, record) = match unmet(case.need) {
         Some(why) => (Verdict::Skipped { why }, Record::default()),
         None => judged(

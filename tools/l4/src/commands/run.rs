@@ -63,7 +63,10 @@ impl Run {
         guest.await_ready()?;
         println!("  public    http://{}/", guest.public());
         println!("  provider  http://{}/healthz", guest.provider());
-        println!("  local     127.0.0.1:{} inside the guest alone", Lane::LocalHealth.port());
+        println!(
+            "  local     127.0.0.1:{} inside the guest alone",
+            Lane::LocalHealth.port()
+        );
         println!("  Ctrl-C drains the service and ends the machine.");
         let mut asked = false;
         loop {
@@ -113,7 +116,11 @@ impl Run {
             memory_mib: artefacts.memory,
             nics: vec![
                 nic(self.public_port, Lane::Anonymous, Outgoing::Allowed),
-                nic(self.provider_port, Lane::ProviderHealth, Outgoing::Forbidden),
+                nic(
+                    self.provider_port,
+                    Lane::ProviderHealth,
+                    Outgoing::Forbidden,
+                ),
             ],
             serial_log: self.out.join(format!("{}.serial.log", self.manifest)),
             time_limit: Duration::from_secs(u64::from(u32::MAX)),

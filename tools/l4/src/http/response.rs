@@ -92,7 +92,10 @@ impl Response {
         if self.header("transfer-encoding").is_some() {
             return Err(Malformed("a transfer coding that was not asked for".into()));
         }
-        let mut lengths = self.headers.iter().filter(|(key, _)| key == "content-length");
+        let mut lengths = self
+            .headers
+            .iter()
+            .filter(|(key, _)| key == "content-length");
         let length = match (lengths.next(), lengths.next()) {
             (_, Some(_)) => return Err(Malformed("two Content-Length headers".into())),
             (Some((_, value)), None) => Some(

@@ -3,3 +3,5 @@
 pub(crate) mod flood;
 pub(crate) mod prober;
 pub(crate) mod quantiles;
+pub(crate) mod slow;
+pub(crate) mod storm;

@@ -78,7 +78,12 @@ impl Console {
                 raw.clear();
                 // A full disk must not stop the console from being read: the guest would
                 // block on its serial port, and a case would fail for the wrong reason.
-                drop(writeln!(log, "{:10.4} {}", line.at.as_secs_f64(), line.text));
+                drop(writeln!(
+                    log,
+                    "{:10.4} {}",
+                    line.at.as_secs_f64(),
+                    line.text
+                ));
                 if let Some(echo) = echo {
                     echo(&line);
                 }
@@ -177,7 +182,10 @@ mod tests {
         let console = console("one\ntwo\r\nthree");
         let second = Duration::from_secs(1);
         assert_eq!(console.wait(0, second, |line| line == "two").unwrap().0, 1);
-        assert_eq!(console.wait(2, second, |line| line == "two"), Err(NoLine::Closed));
+        assert_eq!(
+            console.wait(2, second, |line| line == "two"),
+            Err(NoLine::Closed)
+        );
         assert_eq!(console.tail(), ["one", "two", "three"]);
     }
 

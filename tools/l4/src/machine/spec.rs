@@ -143,7 +143,9 @@ impl Nic {
             ],
         };
         args.push("-device".into());
-        args.push(format!("virtio-net-pci,netdev=n{number},romfile="));
+        args.push(format!(
+            "virtio-net-pci,netdev=n{number},mac=52:54:00:00:00:{number:02x},romfile="
+        ));
         args
     }
 }

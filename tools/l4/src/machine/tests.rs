@@ -150,6 +150,8 @@ fn the_command_line_has_one_network_a_nic() {
         .collect();
     let joined = line.join(" ");
     assert!(joined.contains("user,id=n1,net=10.0.2.0/24,restrict=on,hostfwd=tcp:127.0.0.1:"));
-    assert!(joined.contains("-10.0.2.15:8080 -device virtio-net-pci,netdev=n1,romfile="));
+    assert!(joined.contains(
+        "-10.0.2.15:8080 -device virtio-net-pci,netdev=n1,mac=52:54:00:00:00:01,romfile="
+    ));
     assert!(joined.contains("tap,id=n2,ifname=tap7"));
 }

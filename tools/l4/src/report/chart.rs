@@ -51,9 +51,13 @@ pub(crate) fn render(chart: &Chart) -> String {
         let every = line.len().div_ceil(POINTS_MAX).max(1);
         for (step, window) in line.chunks(every).enumerate() {
             // The worst point of a window is drawn, so that a spike is never lost.
-            let worst = window.iter().copied().fold((0.0, 0.0), |worst: (f64, f64), one| {
-                if one.1 >= worst.1 { one } else { worst }
-            });
+            let worst =
+                window.iter().copied().fold(
+                    (0.0, 0.0),
+                    |worst: (f64, f64), one| {
+                        if one.1 >= worst.1 { one } else { worst }
+                    },
+                );
             let x = LEFT + (WIDTH - LEFT - RIGHT) * worst.0 / right;
             let y = TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - worst.1 / high);
             let command = if step == 0 { 'M' } else { 'L' };
@@ -117,7 +121,10 @@ mod tests {
         let chart = Chart {
             title: "latency".into(),
             unit: "ms",
-            lines: vec![("a<b".into(), vec![(0.0, 1.0), (1.0, 2.0)]), ("c".into(), vec![])],
+            lines: vec![
+                ("a<b".into(), vec![(0.0, 1.0), (1.0, 2.0)]),
+                ("c".into(), vec![]),
+            ],
         };
         let svg = render(&chart);
         assert_eq!(svg.matches("<path").count(), 2);

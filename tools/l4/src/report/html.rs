@@ -157,7 +157,9 @@ impl Page {
     }
 
     fn boot(&mut self, boot: &Boot, open: bool) {
-        let ready = boot.ready_seconds.map(|seconds| format!(", ready after {seconds:.3} s"));
+        let ready = boot
+            .ready_seconds
+            .map(|seconds| format!(", ready after {seconds:.3} s"));
         self.add(format_args!(
             "<details><summary>machine on {}{}, {}</summary>",
             escape(&boot.manifest),

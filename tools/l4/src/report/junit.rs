@@ -37,7 +37,9 @@ pub(crate) fn render(outcomes: &[Outcome]) -> String {
         out.push_str(&text);
         out.push('\n');
     };
-    line(format!("<testsuites {counts}>\n<testsuite name=\"l4\" {counts}>"));
+    line(format!(
+        "<testsuites {counts}>\n<testsuite name=\"l4\" {counts}>"
+    ));
     for outcome in outcomes {
         line(format!(
             "<testcase classname=\"l4\" name=\"{}\" time=\"{:.3}\">",
@@ -56,7 +58,10 @@ pub(crate) fn render(outcomes: &[Outcome]) -> String {
                 escape(why)
             )),
         }
-        line(format!("<system-out>{}</system-out>", escape(&checks(outcome))));
+        line(format!(
+            "<system-out>{}</system-out>",
+            escape(&checks(outcome))
+        ));
         line("</testcase>".into());
     }
     line("</testsuite>\n</testsuites>".into());

@@ -67,7 +67,10 @@ mod tests {
         assert_eq!(summary(&both), ("1 passed, 1 failed".into(), false));
         let skipped = Verdict::Skipped { why: "root".into() };
         let some = [outcome(Verdict::Passed), outcome(skipped)];
-        assert_eq!(summary(&some), ("1 passed, 0 failed, 1 skipped".into(), true));
+        assert_eq!(
+            summary(&some),
+            ("1 passed, 0 failed, 1 skipped".into(), true)
+        );
         assert!(!summary(&[]).1);
     }
 }

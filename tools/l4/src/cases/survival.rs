@@ -1,0 +1,213 @@
+//! Case `survival`: noise on every open port, a storm of reset connections, half-open ones
+//! left behind and frames that no honest peer sends end nothing; every lane serves on.
+
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use mkmanifest::LaneRules;
+
+use crate::cases::{Case, Control, Need, Suite};
+use crate::failure::Failure;
+use crate::frames::{self, Flags, Injector, Segment, garbage};
+use crate::guest::Guest;
+use crate::http;
+use crate::lane::Lane;
+use crate::load::storm;
+use crate::machine::spec::Backend;
+use crate::machine::spec::HostPort;
+use crate::random::Random;
+use crate::session::{ClientCounts, Counting, Sabotage, Session};
+
+pub(crate) const CASE: Case = Case {
+    name: "survival",
+    title: "noise, 10,000 resets, 1,000 half-open connections and garbage frames end nothing",
+    suite: Suite::Matrix,
+    need: Need::Nothing,
+    run,
+    controls: &[Control {
+        name: "no-provider",
+        breaks: "the provider lane is missing, as if it had not survived",
+        sabotage: Sabotage::Manifest {
+            of: "three-lanes",
+            instead: "no-provider",
+        },
+        must_fail: "provider_health still serves",
+    }],
+};
+
+const RESETS: usize = 10_000;
+const HALF_OPEN: u16 = 1_000;
+const FRAMES: usize = 20_000;
+const SEED: u64 = 0x5eed_0001;
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    let (injector, ports) = Injector::open()?;
+    injector.answer_arp()?;
+    let mut nics = Session::usual_nics();
+    if let Some(public) = nics.first_mut() {
+        public.backend = Backend::UserWithInjector(HostPort::Ephemeral, ports);
+    }
+    let mut guest = session.launch("three-lanes", LaneRules::Checked, nics)?;
+    guest.await_ready()?;
+    let mut clients = ClientCounts {
+        counting: Counting::AtMost,
+        ..ClientCounts::default()
+    };
+    let mut random = Random::new(SEED);
+    session.figure("seed of the noise", format_args!("{SEED:#x}"));
+
+    alive(session, &mut guest, &mut clients, "before anything")?;
+    noise(session, &mut guest, &mut random)?;
+    alive(
+        session,
+        &mut guest,
+        &mut clients,
+        "after noise on every port",
+    )?;
+    resets(session, &guest);
+    alive(session, &mut guest, &mut clients, "after the reset storm")?;
+    half_open(session, &injector, &mut random);
+    alive(
+        session,
+        &mut guest,
+        &mut clients,
+        "with half-open connections left behind",
+    )?;
+    frames(session, &injector, &mut random);
+    alive(session, &mut guest, &mut clients, "after garbage frames")?;
+    let evidence = session.settle(guest, &clients)?;
+    for lane in Lane::ALL {
+        session.check_equal(
+            format!("{}: no permit is left out", lane.key()),
+            evidence.lane("conns_released", lane)?,
+            evidence.lane("conns_admitted", lane)?,
+        );
+    }
+    Ok(())
+}
+
+/// Every lane answers 200 within a moment.
+fn alive(
+    session: &mut Session<'_>,
+    guest: &mut Guest,
+    clients: &mut ClientCounts,
+    when: &str,
+) -> Result<(), Failure> {
+    for lane in [Lane::Anonymous, Lane::ProviderHealth] {
+        let begun = Instant::now();
+        let address = guest.address(lane);
+        let tally = clients.lane(lane);
+        // The storm's last connections may still hold permits: a client may have to ask
+        // again, but not for long.
+        let mut answer = http::counted(tally, address, &get(), Duration::from_secs(5));
+        while begun.elapsed() < Duration::from_secs(5)
+            && !answer.as_ref().is_ok_and(|one| one.status == 200)
+        {
+            std::thread::sleep(Duration::from_millis(50));
+            answer = http::counted(tally, address, &get(), Duration::from_secs(5));
+        }
+        session.check(
+            format!("{} still serves {when}", lane.key()),
+            answer.as_ref().is_ok_and(|one| one.status == 200),
+            format_args!(
+                "{} after {:.2} s",
+                answer.map_or_else(
+                    |end| end.to_string(),
+                    |one| format!("status {}", one.status)
+                ),
+                begun.elapsed().as_secs_f64()
+            ),
+        );
+    }
+    let reply = guest.ask(clients.lane(Lane::LocalHealth), "get local /api/status")?;
+    session.check(
+        format!("local_health still serves {when}"),
+        reply.count("status_200") == 1,
+        &reply.line,
+    );
+    Ok(())
+}
+
+fn get() -> Vec<u8> {
+    http::once("GET", "/healthz")
+}
+
+fn noise(session: &mut Session<'_>, guest: &mut Guest, random: &mut Random) -> Result<(), Failure> {
+    session.step("noise on every open port");
+    for address in [guest.public(), guest.provider()] {
+        let thrown = storm::noise(address, 120, random);
+        session.check(
+            format!("noise reached {address}"),
+            thrown.made > 0,
+            format_args!("{thrown:?}"),
+        );
+    }
+    for _ in 0..8 {
+        let length = 1 + random.below(200);
+        let hex: String = random
+            .bytes(length)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        guest
+            .probe()?
+            .command(&format!("raw local {hex}"), Duration::from_secs(30))?;
+    }
+    Ok(())
+}
+
+fn resets(session: &mut Session<'_>, guest: &Guest) {
+    session.step(format!("{RESETS} connections made and reset"));
+    let begun = Instant::now();
+    let thrown = storm::resets(guest.public(), RESETS, Duration::from_secs(90));
+    let took = begun.elapsed().as_secs_f64();
+    session.figure(
+        "reset storm",
+        format_args!("{} connections in {took:.1} s", thrown.made),
+    );
+    session.check(
+        "the reset storm was carried through",
+        thrown.made * 10 >= RESETS * 9,
+        format_args!("{thrown:?}"),
+    );
+}
+
+fn half_open(session: &mut Session<'_>, injector: &Injector, random: &mut Random) {
+    session.step(format!("{HALF_OPEN} half-open connections left behind"));
+    let mut sent = 0_u16;
+    for number in 0..HALF_OPEN {
+        let host = u8::try_from(64 + number % 128).unwrap_or(64);
+        let segment = Segment {
+            macs: (frames::PEER_MAC, frames::guest_mac(1)),
+            from: (Ipv4Addr::new(10, 0, 2, host), 20_000 + number),
+            to: (Ipv4Addr::new(10, 0, 2, 15), Lane::Anonymous.port()),
+            sequence: u32::try_from(random.next() >> 32).unwrap_or_default(),
+            acknowledgement: 0,
+            flags: Flags::SYN,
+            payload: Vec::new(),
+        };
+        sent += u16::from(injector.send(&segment.frame()));
+        if number % 16 == 0 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+    session.check_equal("the half-open connections were sent", sent, HALF_OPEN);
+}
+
+fn frames(session: &mut Session<'_>, injector: &Injector, random: &mut Random) {
+    session.step(format!("{FRAMES} garbage frames"));
+    let mut sent = 0;
+    for number in 0..FRAMES {
+        let ip = Ipv4Addr::new(10, 0, 2, 15);
+        let frame = garbage::frame(random, frames::guest_mac(1), ip, Lane::Anonymous.port());
+        sent += usize::from(injector.send(&frame));
+        if number % 32 == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    session.check(
+        "the garbage frames were sent",
+        sent * 10 >= FRAMES * 9,
+        format_args!("{sent} of {FRAMES}"),
+    );
+}
