@@ -6,7 +6,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use ingress_ledger::ProfileError;
 use ingress_schema::listen::Transport;
+use remote_session_web_ui::policy::{MarkerError, MarkerFault};
 
 use crate::location::Location;
 
@@ -143,8 +145,12 @@ pub enum Fault {
         /// The lane's grant and the other one.
         grants: GrantPair,
     },
-    /// The policy that the markers make is refused by the service.
-    Policy(String),
+    /// A marker that the service refuses.
+    Marker(MarkerError),
+    /// The profile that the markers make of the defaults breaks a rule of the ledger.
+    Profile(ProfileError),
+    /// A phase of a lane would be over at once.
+    ZeroPhase,
     /// A rate exemption where strangers can reach the listener.
     RateExemptOutside {
         /// The local lane's transport.
@@ -281,7 +287,9 @@ impl fmt::Display for Fault {
                     "another process could take a lane's connections: {grants}"
                 )
             }
-            Self::Policy(message) => f.write_str(message),
+            Self::Marker(error) => error.fmt(f),
+            Self::Profile(error) => write!(f, "the policy is refused: {}", error.code()),
+            Self::ZeroPhase => f.write_str("this phase would be over at once"),
             Self::RateExemptOutside { transport } => write!(
                 f,
                 "the local lane is reachable over `{transport}` and may not be rate exempt"
@@ -343,7 +351,9 @@ impl Fault {
             Self::LaneShared { .. } => {
                 "remove the other grant, or move it to another transport or port".into()
             }
-            Self::Policy(_) => "change the field".into(),
+            Self::Marker(error) => marker_cure(*error),
+            Self::Profile(error) => error.explain().into(),
+            Self::ZeroPhase => "give it at least a millisecond".into(),
             Self::RateExemptOutside { .. } => {
                 "set a rate and a burst, or move the lane to the loopback".into()
             }
@@ -360,5 +370,24 @@ impl Fault {
             }
             Self::NotAPackage(_) => "make one with `mkmanifest build`".into(),
         }
+    }
+}
+
+fn marker_cure(error: MarkerError) -> String {
+    match error {
+        MarkerError::Invalid(name, MarkerFault::UnknownField) => {
+            format!(
+                "use one of: {}",
+                crate::policy::fields_beside(name.as_str())
+            )
+        }
+        MarkerError::Invalid(_, MarkerFault::UnknownScope) => {
+            "use one of: total, public, local, provider".into()
+        }
+        MarkerError::Invalid(..) => "write a plain number below 4294967296".into(),
+        MarkerError::Duplicate(_) => "set it once".into(),
+        MarkerError::Contradictory(..) => "remove one of the two".into(),
+        MarkerError::LaneNotGranted(..) => "remove the field, or grant the lane's listener".into(),
+        MarkerError::BurstWithoutRate(..) => "set the rate beside it".into(),
     }
 }

@@ -4,46 +4,26 @@
 //! really given; this is the half that an author meets first.
 
 use capos_config::KernelCapSource;
+use ingress_ledger::Lane;
 use ingress_schema::listen::Transport;
+use remote_session_web_ui::grants::listener_name;
+use remote_session_web_ui::policy::{MARKER_PREFIX, Marker, Value};
 
 use crate::error::{Fault, GrantPair};
 use crate::location::Location;
-use crate::model::{Grant, GrantKind, Manifest, Marker};
+use crate::model::{Grant, GrantKind, Manifest};
 use crate::reader::Refused;
 
 /// Binary that serves the lanes; a manifest that boots another one needs none.
 const WEB_UI: &str = "remote-session-web-ui";
 
-/// How every marker's name begins.
-const MARKER_PREFIX: &str = "ingress_";
-
-/// A lane as manifests know it: its word in markers, and its listener's CapSet name.
-struct Lane {
-    word: &'static str,
-    listener: &'static str,
-}
-
-const LOCAL: Lane = Lane {
-    word: "local",
-    listener: "ui_local_listener",
-};
-
-const LANES: [Lane; 3] = [
-    Lane {
-        word: "public",
-        listener: "ui_listener",
-    },
-    LOCAL,
-    Lane {
-        word: "provider",
-        listener: "ui_provider_health_listener",
-    },
-];
-
 /// Checks every lane rule, in the order in which an author would fix them.
 pub(crate) fn check(manifest: &Manifest) -> Result<(), Refused> {
     let grants = &manifest.init.grants;
-    let lanes: Vec<&Grant> = LANES.iter().filter_map(|lane| find(grants, lane)).collect();
+    let lanes: Vec<&Grant> = Lane::ALL
+        .into_iter()
+        .filter_map(|lane| find(grants, lane))
+        .collect();
     if manifest.init.binary.value == WEB_UI && lanes.is_empty() {
         return Err(Refused::new(manifest.init.binary.at.clone(), Fault::NoLane));
     }
@@ -51,11 +31,15 @@ pub(crate) fn check(manifest: &Manifest) -> Result<(), Refused> {
     check_pairs(&lanes)?;
     check_transports(manifest, &lanes)?;
     check_others(manifest, &lanes)?;
-    check_markers(manifest)
+    check_marker_grants(manifest)?;
+    check_exemption(manifest)
 }
 
-fn find<'a>(grants: &'a [Grant], lane: &Lane) -> Option<&'a Grant> {
-    grants.iter().find(|grant| grant.name == lane.listener)
+/// The listener of a lane, if it is granted.
+pub(crate) fn find(grants: &[Grant], lane: Lane) -> Option<&Grant> {
+    grants
+        .iter()
+        .find(|grant| grant.name == listener_name(lane))
 }
 
 fn check_sources(lanes: &[&Grant]) -> Result<(), Refused> {
@@ -156,17 +140,17 @@ fn check_transports(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused
 }
 
 fn local_transport(manifest: &Manifest) -> Option<(&Grant, Transport)> {
-    let grant = find(&manifest.init.grants, &LOCAL)?;
+    let grant = find(&manifest.init.grants, Lane::LocalHealth)?;
     Some((grant, grant.binding()?.transport()))
 }
 
 /// No grant beside the lanes' own may be able to accept a lane's connections.
 fn check_others(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused> {
-    let own = manifest
-        .init
-        .grants
-        .iter()
-        .filter(|grant| !LANES.iter().any(|lane| lane.listener == grant.name));
+    let own = manifest.init.grants.iter().filter(|grant| {
+        Lane::ALL
+            .iter()
+            .all(|lane| listener_name(*lane) != grant.name)
+    });
     let others = manifest
         .services
         .iter()
@@ -191,46 +175,29 @@ fn check_others(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused> {
     Ok(())
 }
 
-fn check_markers(manifest: &Manifest) -> Result<(), Refused> {
+/// Policy is written under `init.policy`, where every field has a place to be named by.
+fn check_marker_grants(manifest: &Manifest) -> Result<(), Refused> {
     for grant in &manifest.init.grants {
         if grant.name.starts_with(MARKER_PREFIX) {
             return Err(Refused::new(grant.at.clone(), Fault::MarkerAsGrant));
         }
     }
-    for marker in &manifest.markers {
-        for lane in &LANES {
-            let absent = find(&manifest.init.grants, lane).is_none();
-            if absent && speaks_of(marker, lane) {
-                let listener = lane.listener;
-                let fault = Fault::PolicyWithoutListener { listener };
-                return Err(Refused::new(marker.at.clone(), fault));
-            }
-        }
-    }
-    check_exemption(manifest)
+    Ok(())
 }
 
-fn speaks_of(marker: &Marker, lane: &Lane) -> bool {
-    marker
-        .name
-        .strip_prefix(MARKER_PREFIX)
-        .and_then(|rest| rest.strip_prefix(lane.word))
-        .is_some_and(|rest| rest.starts_with('_'))
-}
-
+/// The exemption is for the loopback alone; an admin NIC is no loopback.
 fn check_exemption(manifest: &Manifest) -> Result<(), Refused> {
     let Some((_, transport)) = local_transport(manifest) else {
         return Ok(());
     };
-    let exempt = manifest
-        .markers
-        .iter()
-        .find(|marker| marker.name == "ingress_local_rate=exempt");
+    let exempt = manifest.markers.iter().find(|marker| {
+        Marker::parse(marker.name.as_bytes()).is_ok_and(|marker| marker.value == Value::Exempt)
+    });
     match exempt {
-        Some(marker) if transport != Transport::Loopback => Err(Refused::new(
-            marker.at.clone(),
-            Fault::RateExemptOutside { transport },
-        )),
+        Some(marker) if transport != Transport::Loopback => {
+            let fault = Fault::RateExemptOutside { transport };
+            Err(Refused::new(marker.at.clone(), fault))
+        }
         _ => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use crate::binaries::{Binaries, Images};
 use crate::error::{Fault, ManifestError};
 use crate::model::Manifest;
 use crate::tree::{self, BinaryEntry, BindingForm};
-use crate::{capset, lanes, parse, reader::Refused};
+use crate::{capset, lanes, parse, policy, reader::Refused};
 
 /// What a kernel and a boot package may have together.
 pub const IMAGE_BYTES_MAX: usize = 3 << 20;
@@ -82,6 +82,7 @@ pub fn check_manifest(manifest: &Manifest, lane_rules: LaneRules) -> Result<(), 
     capset::check(manifest).map_err(in_file)?;
     if lane_rules == LaneRules::Checked {
         lanes::check(manifest).map_err(in_file)?;
+        policy::policy(manifest)?;
     }
     validate_published(manifest).map_err(|fault| ManifestError::whole(&manifest.file, fault))
 }

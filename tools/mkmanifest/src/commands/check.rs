@@ -19,8 +19,18 @@ pub(crate) struct Check {
 impl Check {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
         for file in &self.manifests {
-            mkmanifest::check(file, self.lanes.rules(file))?;
+            let manifest = mkmanifest::check(file, self.lanes.rules(file))?;
             println!("{}: ok", file.display());
+            // Unchecked lanes may have no policy to show; that is the service's to say.
+            if let Ok(Some(policy)) = mkmanifest::policy(&manifest) {
+                println!("  {policy}");
+                for clamped in mkmanifest::clamps(&policy) {
+                    eprintln!(
+                        "warning: {}: {clamped} is cut to what the service holds",
+                        file.display()
+                    );
+                }
+            }
         }
         Ok(())
     }

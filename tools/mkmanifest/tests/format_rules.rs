@@ -1,0 +1,226 @@
+//! The format itself: unknown, missing and mistyped fields are refused where they stand.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "each test file uses its part of the support")]
+
+mod support;
+
+use std::path::Path;
+
+use support::{assert_refused, check, refusal, with};
+
+#[test]
+fn what_is_no_toml_is_refused() {
+    assert_refused(&with("[init]", "[init"), &["x.toml:8: this is not TOML: "]);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_refused() {
+    let error = mkmanifest::read(Path::new("no/such.toml")).unwrap_err();
+    assert!(error.to_string().starts_with("no/such.toml: "), "{error}");
+}
+
+#[test]
+fn an_unknown_field_is_refused_in_every_table() {
+    for (part, field, known) in [
+        ("[system]", "[system]\ncolour = 1", "hostname, motd"),
+        ("[init]", "[init]\ncolour = 1", "binary, caps, policy"),
+        (
+            "[[service]]",
+            "[[service]]\ncolour = 1",
+            "name, binary, caps",
+        ),
+        ("[system]", "[colour]\n[system]", "system, init, service"),
+        (
+            "port = 8080",
+            "port = 8080, colour = 1",
+            "source, transport, port",
+        ),
+        (
+            r#"timer = "timer""#,
+            r#"timer = { source = "timer", colour = 1 }"#,
+            "source, badge",
+        ),
+    ] {
+        assert_refused(
+            &with(part, field),
+            &["colour: there is no such field", known],
+        );
+    }
+}
+
+#[test]
+fn a_missing_field_is_refused() {
+    assert_refused(
+        &with("binary = \"remote-session-web-ui\"\n", ""),
+        &["x.toml:8: init.binary: this field is missing"],
+    );
+    assert_refused(
+        &with("name = \"probe\"\n", ""),
+        &["service[0].name: this field is missing"],
+    );
+    assert_refused(
+        &with("transport = \"nic1\", ", ""),
+        &["x.toml:14: init.caps.ui_listener.transport: this field is missing"],
+    );
+    assert_refused(
+        &with(", port = 8080", ""),
+        &["x.toml:14: init.caps.ui_listener.port: this field is missing"],
+    );
+}
+
+#[test]
+fn a_listener_without_a_binding_is_refused() {
+    assert_refused(
+        &with("timer = \"timer\"", "timer = \"tcp_listen_authority\""),
+        &["x.toml:13: init.caps.timer.transport: this field is missing"],
+    );
+}
+
+#[test]
+fn another_type_is_refused() {
+    assert_refused(
+        &with("\"ingress\"", "4"),
+        &["system.hostname: expected text, found integer"],
+    );
+    assert_refused(
+        &with("port = 8080", "port = \"8080\""),
+        &["init.caps.ui_listener.port: expected a whole number, found string"],
+    );
+    assert_refused(
+        &with("[\"nic3\"]", "\"nic3\""),
+        &["system.admin_transports: expected a list"],
+    );
+    assert_refused(
+        &with("timer = \"timer\"", "timer = 4"),
+        &["init.caps.timer: expected a table"],
+    );
+}
+
+#[test]
+fn a_port_out_of_range_is_refused() {
+    for port in ["0", "65536", "-1"] {
+        let text = with("port = 8080", &format!("port = {port}"));
+        assert!(refusal(&text).contains("init.caps.ui_listener.port: the number is not in"));
+    }
+}
+
+#[test]
+fn an_unknown_source_is_refused() {
+    assert_refused(
+        &with("\"timer\"", "\"tymer\""),
+        &["init.caps.timer: `tymer` is not known here"],
+    );
+}
+
+#[test]
+fn an_unknown_transport_is_refused() {
+    for word in ["nic0", "eth0", "lo", ""] {
+        let text = with("\"nic1\"", &format!("\"{word}\""));
+        assert_refused(
+            &text,
+            &["init.caps.ui_listener.transport: ", "loopback, nic1"],
+        );
+    }
+    assert_refused(
+        &with("[\"nic3\"]", "[\"nic\"]"),
+        &["system.admin_transports[0]: "],
+    );
+}
+
+#[test]
+fn an_unknown_log_level_is_refused() {
+    assert_refused(
+        &with("\"info\"", "\"loud\""),
+        &["system.log_level: `loud`", "debug, info"],
+    );
+}
+
+#[test]
+fn a_binding_on_another_source_is_refused() {
+    assert_refused(
+        &with(
+            r#"timer = "timer""#,
+            r#"timer = { source = "timer", port = 80 }"#,
+        ),
+        &["init.caps.timer.port: a `timer` grant has no transport and no port"],
+    );
+}
+
+#[test]
+fn a_long_name_is_refused() {
+    let long = "a".repeat(33);
+    assert_refused(
+        &with("timer = ", &format!("{long} = ")),
+        &["has 33 bytes and a CapSet entry holds 32"],
+    );
+    check(&with("timer = ", &format!("{} = ", "a".repeat(32)))).unwrap();
+}
+
+#[test]
+fn a_name_that_is_not_printable_is_refused() {
+    for name in ["\"\"", "\"a b\"", "\"\\u00e9\"", "\"a\\n\""] {
+        assert_refused(
+            &with("timer = ", &format!("{name} = ")),
+            &["is not printable ASCII"],
+        );
+    }
+}
+
+#[test]
+fn the_injected_name_is_refused() {
+    assert_refused(
+        &with("timer = ", "discrim = "),
+        &["init.caps.discrim: the kernel injects the grant of this name itself"],
+    );
+}
+
+#[test]
+fn two_grants_of_one_name_are_refused() {
+    assert_refused(
+        &with("timer = \"timer\"", "console = \"timer\""),
+        &["x.toml:13: ", "duplicate key"],
+    );
+}
+
+#[test]
+fn more_grants_than_a_capset_holds_are_refused() {
+    use std::fmt::Write;
+    let grants = |count: usize| {
+        let mut text = String::new();
+        for number in 0..count {
+            writeln!(text, "spare{number} = \"endpoint\"").unwrap();
+        }
+        with("timer = \"timer\"\n", &text)
+    };
+    // console, three listeners, four markers and the discriminator stand beside them.
+    check(&grants(85 - 9)).unwrap();
+    assert_refused(
+        &grants(85 - 8),
+        &["86 grants in one process, and a CapSet page holds 85"],
+    );
+}
+
+#[test]
+fn the_published_validators_are_asked() {
+    assert_refused(
+        &with("\"ingress\"", "\"two words\""),
+        &["x.toml: the published validator says: ", "hostname"],
+    );
+    assert_refused(
+        &with(
+            "exit_when_service_exits = \"probe\"",
+            "exit_when_service_exits = \"nobody\"",
+        ),
+        &["exitWhenServiceExits references unknown service `nobody`"],
+    );
+    let twice = "[[service]]\nname = \"probe\"\nbinary = \"ingress-probe\"\n\n[[service]]";
+    assert_refused(
+        &with("[[service]]", twice),
+        &["service name `probe` is already declared"],
+    );
+    assert_refused(
+        &with("binary = \"ingress-probe\"", "binary = \"init\""),
+        &["binary name `init` is reserved"],
+    );
+}

@@ -1,0 +1,242 @@
+//! Packages: what is packed is what was written, and what is too much is refused.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+#![allow(dead_code, reason = "each test file uses its part of the support")]
+
+mod support;
+
+use capos_config::{CapSource, KernelCapSource, ManifestBootstrapPlan, SystemManifest};
+use ingress_schema::listen::ListenBinding;
+use mkmanifest::{Binaries, Images, LaneRules, Options, build, show};
+use support::{Directory, VALID, program, shipped};
+
+fn package(directory: &Directory, text: &str, options: Options) -> Result<Vec<u8>, String> {
+    let file = directory.write("x.toml", text.as_bytes());
+    directory.write("remote-session-web-ui", &program(0x90));
+    let probe = directory.write("another-name", &program(0x91));
+    let binaries = Binaries::in_directory(directory.path()).with("ingress-probe", probe);
+    build(&file, &binaries, options).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_package_reads_back_as_it_was_written() {
+    let directory = Directory::new("roundtrip");
+    let bytes = package(&directory, VALID, Options::default()).unwrap();
+    let plan = ManifestBootstrapPlan::from_aligned_capnp_bytes_no_alloc(&bytes).unwrap();
+    assert_eq!(plan.init.binary, "remote-session-web-ui");
+    let names: Vec<&str> = plan.init.caps.iter().map(|cap| cap.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "console",
+            "timer",
+            "ui_listener",
+            "ui_provider_health_listener",
+            "ui_local_listener",
+            "ingress_total_slots=40",
+            "ingress_local_reserve=4",
+            "ingress_local_rate=5",
+            "ingress_local_burst=10",
+        ]
+    );
+    let bindings: Vec<String> = plan
+        .init
+        .caps
+        .iter()
+        .filter(|cap| cap.source == KernelCapSource::TcpListenAuthority)
+        .map(|cap| ListenBinding::from_badge(cap.badge).unwrap().to_string())
+        .collect();
+    assert_eq!(bindings, ["nic1:8080", "nic2:8081", "loopback:8082"]);
+    let markers = &plan.init.caps[5..];
+    assert!(
+        markers
+            .iter()
+            .all(|cap| cap.source == KernelCapSource::Endpoint && cap.badge == 0)
+    );
+    let probe = &plan.services[0];
+    assert_eq!(
+        (probe.name.as_str(), probe.binary.as_str()),
+        ("probe", "ingress-probe")
+    );
+    assert_eq!(probe.caps[1].name, "network");
+    assert_eq!(
+        probe.caps[1].source,
+        CapSource::Kernel(KernelCapSource::NetworkManager)
+    );
+    assert_eq!(plan.exit_when_service_exits.as_deref(), Some("probe"));
+    assert_eq!(plan.kernel_params.unwrap().hostname, "ingress");
+}
+
+/// A kernel validates a plan with the ports alone in its badges; nothing else may differ.
+#[test]
+fn a_package_passes_the_published_validators_by_its_ports() {
+    let directory = Directory::new("validators");
+    let bytes = package(&directory, VALID, Options::default()).unwrap();
+    let mut plan = ManifestBootstrapPlan::from_capnp_bytes(&bytes).unwrap();
+    assert!(
+        plan.validate_bootstrap().is_err(),
+        "the badges carry transports"
+    );
+    for cap in &mut plan.init.caps {
+        if cap.source == KernelCapSource::TcpListenAuthority {
+            cap.badge = ListenBinding::from_badge(cap.badge).unwrap().port_badge();
+        }
+    }
+    plan.validate_bootstrap().unwrap();
+}
+
+#[test]
+fn a_package_is_one_segment_and_the_same_every_time() {
+    let directory = Directory::new("segment");
+    let bytes = package(&directory, VALID, Options::default()).unwrap();
+    assert_eq!(bytes[..4], [0; 4], "segments less one");
+    assert_eq!(bytes.len() % 8, 0);
+    let words = usize::try_from(u32::from_le_bytes(bytes[4..8].try_into().unwrap())).unwrap();
+    assert_eq!(words * 8 + 8, bytes.len(), "the segment is the whole rest");
+    assert_eq!(
+        bytes,
+        package(&directory, VALID, Options::default()).unwrap()
+    );
+}
+
+#[test]
+fn binaries_are_cut_down_to_what_is_loaded() {
+    let directory = Directory::new("image");
+    let bytes = package(&directory, VALID, Options::default()).unwrap();
+    let manifest = SystemManifest::from_capnp_bytes(&bytes).unwrap();
+    for (blob, fill) in manifest.binaries.iter().zip([0x90, 0x91]) {
+        assert_eq!(blob.data.len(), 0x1010);
+        assert_eq!(blob.data[0x1000..], [fill; 16]);
+        assert_eq!(blob.data[40..48], [0; 8], "no section table is named");
+        let (cut, whole) = (
+            capos_lib::elf::parse(&blob.data),
+            capos_lib::elf::parse(&program(fill)),
+        );
+        assert_eq!(cut.unwrap(), whole.unwrap());
+    }
+}
+
+#[test]
+fn a_binary_that_is_missing_is_refused() {
+    let error = build(
+        &shipped("smoke.toml"),
+        &Binaries::in_directory("no/such/folder"),
+        Options::default(),
+    )
+    .unwrap_err()
+    .to_string();
+    assert!(
+        error.contains("init.binary: binary `capos-rt-smoke` is not at no/such/folder/capos-rt-smoke; build it, or"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_binary_that_is_no_program_is_refused_unless_asked_for() {
+    let directory = Directory::new("loadable");
+    let text = "[init]\nbinary = \"junk\"\n";
+    let file = directory.write("x.toml", text.as_bytes());
+    directory.write("junk", b"no program at all");
+    let binaries = Binaries::in_directory(directory.path());
+    let error = build(&file, &binaries, Options::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("init.binary: binary `junk` cannot be loaded"),
+        "{error}"
+    );
+    let options = Options {
+        images: Images::AsGiven,
+        ..Options::default()
+    };
+    let bytes = build(&file, &binaries, options).unwrap();
+    let manifest = SystemManifest::from_capnp_bytes(&bytes).unwrap();
+    assert_eq!(manifest.binaries[0].data, b"no program at all");
+}
+
+#[test]
+fn a_package_that_is_too_large_beside_its_kernel_is_refused() {
+    let directory = Directory::new("size");
+    let bytes = package(&directory, VALID, Options::default())
+        .unwrap()
+        .len();
+    let beside = |kernel_bytes| Options {
+        kernel_bytes,
+        ..Options::default()
+    };
+    package(
+        &directory,
+        VALID,
+        beside(mkmanifest::IMAGE_BYTES_MAX - bytes),
+    )
+    .unwrap();
+    let error = package(
+        &directory,
+        VALID,
+        beside(mkmanifest::IMAGE_BYTES_MAX - bytes + 1),
+    )
+    .unwrap_err();
+    assert!(
+        error.contains(&format!("has {bytes} bytes and may have {}", bytes - 1)),
+        "{error}"
+    );
+}
+
+#[test]
+fn lane_rules_are_kept_unless_asked_not_to() {
+    let directory = Directory::new("lanes");
+    let aliased = VALID.replace("\"nic2\"", "\"nic1\"");
+    package(&directory, &aliased, Options::default()).unwrap_err();
+    let options = Options {
+        lane_rules: LaneRules::Unchecked,
+        ..Options::default()
+    };
+    let bytes = package(&directory, &aliased, options).unwrap();
+    let text = show(std::path::Path::new("x.bin"), &bytes).unwrap();
+    assert!(
+        text.contains("ui_provider_health_listener      kernel:tcp_listen_authority on nic1:8081"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_package_is_shown_in_words() {
+    let directory = Directory::new("show");
+    let bytes = package(&directory, VALID, Options::default()).unwrap();
+    let text = show(std::path::Path::new("x.bin"), &bytes).unwrap();
+    for line in [
+        "binary remote-session-web-ui: 4112 bytes",
+        "init runs remote-session-web-ui",
+        "  ui_local_listener                kernel:tcp_listen_authority on loopback:8082",
+        "  ingress_local_burst=10           kernel:endpoint",
+        "service probe runs ingress-probe",
+        "ends when service probe or init exits",
+    ] {
+        assert!(
+            text.lines().any(|shown| shown == line),
+            "no `{line}` in\n{text}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_package_is_not_shown() {
+    for bytes in [
+        &b""[..],
+        b"no package at all, but some text",
+        &[0; 64],
+        &[0xff; 64],
+    ] {
+        let error = show(std::path::Path::new("x.bin"), bytes)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("x.bin: this is not a boot package"),
+            "{error}"
+        );
+    }
+}
