@@ -1,10 +1,6 @@
 //! Packages: what is packed is what was written, and what is too much is refused.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test file uses its part of the support")]
 
 mod support;
