@@ -25,6 +25,7 @@ mod frames;
 mod guest;
 mod http;
 mod lane;
+mod limits;
 mod load;
 mod machine;
 mod package;
@@ -33,6 +34,7 @@ mod random;
 mod record;
 mod report;
 mod session;
+mod tool;
 
 use std::process::ExitCode;
 

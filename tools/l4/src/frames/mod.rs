@@ -3,9 +3,11 @@
 mod build;
 pub(crate) mod garbage;
 mod injector;
+mod relay;
 
 pub(crate) use build::{Flags, Segment};
 pub(crate) use injector::Injector;
+pub(crate) use relay::{Badness, Relay};
 
 /// The address of the guest's NIC `number`, set on the emulator's command line.
 pub(crate) fn guest_mac(number: u8) -> [u8; 6] {

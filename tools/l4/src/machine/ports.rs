@@ -12,7 +12,9 @@ pub(crate) fn choose(nics: &[Nic]) -> Result<Vec<SocketAddr>, Failure> {
     let mut chosen = Vec::new();
     for nic in nics {
         let port = match &nic.backend {
-            Backend::User(port) | Backend::UserWithInjector(port, _) => *port,
+            Backend::User(port)
+            | Backend::UserWithInjector(port, _)
+            | Backend::UserThroughRelay(port, _) => *port,
             Backend::Tap(_) => {
                 chosen.push(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
                 continue;

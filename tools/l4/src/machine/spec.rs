@@ -26,6 +26,19 @@ pub(crate) struct FrameInjector {
     pub(crate) from_guest: u16,
 }
 
+/// The four UDP ports on the host's loopback of a wire that the harness carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RelayPorts {
+    /// QEMU's port on the NIC's side, and the relay's.
+    pub(crate) nic: u16,
+    /// See `nic`.
+    pub(crate) nic_peer: u16,
+    /// QEMU's port on the network's side, and the relay's.
+    pub(crate) net: u16,
+    /// See `net`.
+    pub(crate) net_peer: u16,
+}
+
 /// What stands behind one NIC of the guest.
 #[derive(Clone, Debug)]
 pub(crate) enum Backend {
@@ -33,6 +46,8 @@ pub(crate) enum Backend {
     User(HostPort),
     /// The same, on a hub with a UDP socket through which frames are injected.
     UserWithInjector(HostPort, FrameInjector),
+    /// The same, at the far end of a wire that the harness carries.
+    UserThroughRelay(HostPort, RelayPorts),
     /// A TAP device that exists already.
     Tap(String),
 }
@@ -120,28 +135,39 @@ impl Nic {
                 self.guest_port
             )
         };
-        let mut args = match &self.backend {
-            Backend::User(_) => vec!["-netdev".into(), user(&format!("n{number}"))],
-            Backend::UserWithInjector(_, ports) => vec![
-                "-netdev".into(),
-                user(&format!("u{number}")),
-                "-netdev".into(),
-                format!(
-                    "socket,id=s{number},udp=127.0.0.1:{},localaddr=127.0.0.1:{}",
-                    ports.from_guest, ports.to_guest
-                ),
-                "-netdev".into(),
-                format!("hubport,id=hu{number},hubid={number},netdev=u{number}"),
-                "-netdev".into(),
-                format!("hubport,id=hs{number},hubid={number},netdev=s{number}"),
-                "-netdev".into(),
-                format!("hubport,id=n{number},hubid={number}"),
-            ],
-            Backend::Tap(name) => vec![
-                "-netdev".into(),
-                format!("tap,id=n{number},ifname={name},script=no,downscript=no"),
-            ],
+        let udp = |id: &str, from_guest: u16, to_guest: u16| {
+            format!("socket,id={id},udp=127.0.0.1:{from_guest},localaddr=127.0.0.1:{to_guest}")
         };
+        let on_hub = |id: &str, peer: &str| format!("hubport,id={id},hubid={number},netdev={peer}");
+        let (own, user_id, udp_id) = (
+            format!("n{number}"),
+            format!("u{number}"),
+            format!("s{number}"),
+        );
+        let mut networks = match &self.backend {
+            Backend::User(_) => vec![user(&own)],
+            Backend::UserWithInjector(_, ports) => vec![
+                user(&user_id),
+                udp(&udp_id, ports.from_guest, ports.to_guest),
+                on_hub(&format!("hu{number}"), &user_id),
+                on_hub(&format!("hs{number}"), &udp_id),
+                format!("hubport,id={own},hubid={number}"),
+            ],
+            Backend::UserThroughRelay(_, ports) => vec![
+                user(&user_id),
+                udp(&udp_id, ports.net_peer, ports.net),
+                on_hub(&format!("hu{number}"), &user_id),
+                on_hub(&format!("hs{number}"), &udp_id),
+                udp(&own, ports.nic_peer, ports.nic),
+            ],
+            Backend::Tap(name) => vec![format!(
+                "tap,id={own},ifname={name},script=no,downscript=no"
+            )],
+        };
+        let mut args = Vec::new();
+        for network in networks.drain(..) {
+            args.extend(["-netdev".to_owned(), network]);
+        }
         args.push("-device".into());
         args.push(format!(
             "virtio-net-pci,netdev=n{number},mac=52:54:00:00:00:{number:02x},romfile="
