@@ -103,18 +103,25 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> PerIdentityChannelPolicy<I, I
         }
     }
 
-    /// [`CHANNELS_PER_IDENTITY`] for each identity but those named: for instance more for a
-    /// relay, which opens channels for many.
+    /// [`CHANNELS_PER_IDENTITY`] for each identity but those named.
+    ///
+    /// # Errors
+    /// As [`PerIdentityChannelPolicy::with_caps`].
+    pub fn with_per_identity_caps(caps: &[(I, Channels)]) -> Result<Self, PolicyError> {
+        PerIdentityChannelPolicy::default().with_caps(caps)
+    }
+
+    /// The same policy with caps of their own for the identities named: for instance more
+    /// for a relay, which opens channels for many. Their lines stay in the table.
     ///
     /// # Errors
     /// [`PolicyError`] if the table does not hold the named identities, once each.
-    pub fn with_per_identity_caps(caps: &[(I, Channels)]) -> Result<Self, PolicyError> {
-        let policy = PerIdentityChannelPolicy::new(CHANNELS_PER_IDENTITY);
+    pub fn with_caps(self, caps: &[(I, Channels)]) -> Result<Self, PolicyError> {
         for (identity, cap) in caps {
-            match policy.table.find(identity) {
+            match self.table.find(identity) {
                 Place::Taken(_) => return Err(PolicyError::DuplicateIdentity),
                 Place::Full => return Err(PolicyError::TableTooSmall),
-                Place::Vacant(place) => policy.table.set(
+                Place::Vacant(place) => self.table.set(
                     place,
                     Line {
                         identity: *identity,
@@ -124,7 +131,7 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> PerIdentityChannelPolicy<I, I
                 ),
             }
         }
-        Ok(policy)
+        Ok(self)
     }
 
     /// Channels that the identity has open.
