@@ -6,5 +6,12 @@
 
 extern crate alloc;
 
+pub mod boot_package;
+pub mod cap_table;
+pub mod capset_page;
+pub mod clock;
 pub mod line_buffer;
+pub mod message;
+pub mod program;
+pub mod ready;
 pub mod user_range;

@@ -1,0 +1,340 @@
+//! The boot package: one message that says which programs run with what.
+//!
+//! Everything is checked before anything runs; the first thing wrong refuses
+//! the boot, in one sentence. The published validators see the plan with the
+//! listen badges cut down to ports, which is all that they know of.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+use capos_config::capos_capnp::system_manifest;
+use capos_config::{
+    CapSource, KernelCapSource, LogLevel, ManifestBootstrapPlan, RestartPolicy,
+    default_reader_options, validate_boot_manifest_size,
+};
+use ingress_schema::listen::{ListenBinding, Transport};
+
+/// Most processes that one boot starts.
+pub const PROCESSES_MAX: usize = 8;
+
+/// What one capability of a process is to refer to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// The console.
+    Console,
+    /// The terminal on the second serial port.
+    Terminal,
+    /// The monotonic clock.
+    Timer,
+    /// The date.
+    WallClock,
+    /// Random bytes.
+    Entropy,
+    /// A listen authority, bound to a port of a transport.
+    Listen(ListenBinding),
+    /// Outgoing connections.
+    Network,
+    /// An endpoint that does nothing.
+    Endpoint,
+    /// Host name and message of the day.
+    SystemInfo,
+    /// The log.
+    LogSink,
+}
+
+/// A grant under its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedGrant {
+    /// Name in the CapSet.
+    pub name: String,
+    /// What it is.
+    pub grant: Grant,
+}
+
+/// One process to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessPlan<'a> {
+    /// Its name on the console.
+    pub name: String,
+    /// Its ELF file.
+    pub file: &'a [u8],
+    /// Its capabilities, in the order of the manifest.
+    pub grants: Vec<NamedGrant>,
+}
+
+/// The whole boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootPlan<'a> {
+    /// The processes; the first is init.
+    pub processes: Vec<ProcessPlan<'a>>,
+    /// Index of the process whose end ends the system, besides init.
+    pub decisive: usize,
+    /// Message of the day.
+    pub motd: String,
+    /// Host name.
+    pub hostname: String,
+    /// Least level that the log takes.
+    pub log_level: LogLevel,
+}
+
+/// Why a boot is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BootError {
+    /// The bytes are no such message, or the published validators object.
+    Manifest(String),
+    /// A capability comes from a source that this kernel does not have.
+    UnsupportedSource {
+        /// Whose.
+        process: String,
+        /// Under which name.
+        cap: String,
+        /// Which source.
+        cap_source: String,
+    },
+    /// A listen badge is no binding.
+    ListenBadge {
+        /// Whose.
+        process: String,
+        /// Under which name.
+        cap: String,
+        /// In the words of the schema crate.
+        reason: String,
+    },
+    /// An interface is expected that the source does not have.
+    InterfaceMismatch {
+        /// Whose.
+        process: String,
+        /// Under which name.
+        cap: String,
+    },
+    /// A service asks to be restarted.
+    Restart(String),
+    /// More processes than the kernel starts.
+    TooManyProcesses(usize),
+    /// No binary of that name.
+    NoBinary(String),
+}
+
+impl fmt::Display for BootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Manifest(reason) => write!(f, "manifest: {reason}"),
+            Self::UnsupportedSource {
+                process,
+                cap,
+                cap_source,
+            } => write!(f, "{process}: cap `{cap}`: no source `{cap_source}` here"),
+            Self::ListenBadge {
+                process,
+                cap,
+                reason,
+            } => write!(f, "{process}: cap `{cap}`: {reason}"),
+            Self::InterfaceMismatch { process, cap } => {
+                write!(f, "{process}: cap `{cap}`: unexpected interface id")
+            }
+            Self::Restart(name) => write!(f, "{name}: restart policies are not supported here"),
+            Self::TooManyProcesses(count) => {
+                write!(f, "{count} processes; at most {PROCESSES_MAX} can run")
+            }
+            Self::NoBinary(name) => write!(f, "no binary `{name}` in the package"),
+        }
+    }
+}
+
+impl From<capos_config::Error> for BootError {
+    fn from(error: capos_config::Error) -> Self {
+        Self::Manifest(error.to_string())
+    }
+}
+
+impl From<capnp::Error> for BootError {
+    fn from(error: capnp::Error) -> Self {
+        Self::Manifest(error.to_string())
+    }
+}
+
+/// Reads and checks the package in `bytes`, which start on a word border.
+///
+/// # Errors
+/// As [`BootError`] tells.
+pub fn read(bytes: &[u8]) -> Result<BootPlan<'_>, BootError> {
+    validate_boot_manifest_size(bytes.len())?;
+    if !bytes.as_ptr().addr().is_multiple_of(8) {
+        return Err(BootError::Manifest("package is not aligned".into()));
+    }
+    let plan = ManifestBootstrapPlan::from_aligned_capnp_bytes_no_alloc(bytes)?;
+    with_port_badges(&plan).validate_bootstrap()?;
+    let count = plan.services.len().saturating_add(1);
+    if count > PROCESSES_MAX {
+        return Err(BootError::TooManyProcesses(count));
+    }
+
+    let mut processes = Vec::with_capacity(count);
+    let name = plan.init.binary.clone();
+    let mut grants = Vec::with_capacity(plan.init.caps.len());
+    for cap in &plan.init.caps {
+        let wanted = Wanted {
+            process: &name,
+            cap: &cap.name,
+            kernel_source: cap.source,
+            badge: cap.badge,
+            interface: cap.expected_interface_id,
+        };
+        grants.push(wanted.resolve()?);
+    }
+    processes.push(ProcessPlan {
+        file: binary(bytes, &name)?,
+        name,
+        grants,
+    });
+    for service in &plan.services {
+        processes.push(read_service(bytes, service)?);
+    }
+    let decisive = plan
+        .exit_when_service_exits
+        .as_ref()
+        .and_then(|name| plan.services.iter().position(|service| service.name == *name))
+        .map_or(0, |index| index.saturating_add(1));
+    let (motd, hostname, log_level) = plan.kernel_params.map_or_else(
+        || (String::new(), String::new(), LogLevel::Info),
+        |params| (params.motd, params.hostname, params.log_level),
+    );
+    Ok(BootPlan {
+        processes,
+        decisive,
+        motd,
+        hostname,
+        log_level,
+    })
+}
+
+fn read_service<'a>(
+    bytes: &'a [u8],
+    service: &capos_config::ServiceEntry,
+) -> Result<ProcessPlan<'a>, BootError> {
+    if service.restart != RestartPolicy::Never {
+        return Err(BootError::Restart(service.name.clone()));
+    }
+    let mut grants = Vec::with_capacity(service.caps.len());
+    for cap in &service.caps {
+        let CapSource::Kernel(kernel_source) = cap.source else {
+            return Err(BootError::UnsupportedSource {
+                process: service.name.clone(),
+                cap: cap.name.clone(),
+                cap_source: cap.source.to_string(),
+            });
+        };
+        let wanted = Wanted {
+            process: &service.name,
+            cap: &cap.name,
+            kernel_source,
+            badge: cap.badge,
+            interface: cap.expected_interface_id,
+        };
+        grants.push(wanted.resolve()?);
+    }
+    Ok(ProcessPlan {
+        name: service.name.clone(),
+        file: binary(bytes, &service.binary)?,
+        grants,
+    })
+}
+
+struct Wanted<'a> {
+    process: &'a str,
+    cap: &'a str,
+    kernel_source: KernelCapSource,
+    badge: u64,
+    interface: u64,
+}
+
+impl Wanted<'_> {
+    fn resolve(&self) -> Result<NamedGrant, BootError> {
+        let grant = match self.kernel_source {
+            KernelCapSource::Console => Grant::Console,
+            KernelCapSource::TerminalSession => Grant::Terminal,
+            KernelCapSource::Timer => Grant::Timer,
+            KernelCapSource::WallClock => Grant::WallClock,
+            KernelCapSource::EntropySource => Grant::Entropy,
+            KernelCapSource::TcpListenAuthority => Grant::Listen(
+                ListenBinding::from_badge(self.badge).map_err(|error| BootError::ListenBadge {
+                    process: self.process.into(),
+                    cap: self.cap.into(),
+                    reason: error.to_string(),
+                })?,
+            ),
+            KernelCapSource::NetworkManager => Grant::Network,
+            KernelCapSource::Endpoint => Grant::Endpoint,
+            KernelCapSource::SystemInfo => Grant::SystemInfo,
+            KernelCapSource::LogSink => Grant::LogSink,
+            other => {
+                return Err(BootError::UnsupportedSource {
+                    process: self.process.into(),
+                    cap: self.cap.into(),
+                    cap_source: other.to_string(),
+                });
+            }
+        };
+        if self.interface != self.kernel_source.default_interface_id() {
+            return Err(BootError::InterfaceMismatch {
+                process: self.process.into(),
+                cap: self.cap.into(),
+            });
+        }
+        Ok(NamedGrant {
+            name: self.cap.into(),
+            grant,
+        })
+    }
+}
+
+/// The plan as the published validators know it: a badge is a port.
+fn with_port_badges(plan: &ManifestBootstrapPlan) -> ManifestBootstrapPlan {
+    let mut view = plan.clone();
+    for cap in &mut view.init.caps {
+        if cap.source == KernelCapSource::TcpListenAuthority {
+            cap.badge &= 0xffff;
+        }
+    }
+    for cap in view.services.iter_mut().flat_map(|service| &mut service.caps) {
+        if cap.source == CapSource::Kernel(KernelCapSource::TcpListenAuthority) {
+            cap.badge &= 0xffff;
+        }
+    }
+    view
+}
+
+/// The binary `name`, where it lies in the package.
+fn binary<'a>(bytes: &'a [u8], name: &str) -> Result<&'a [u8], BootError> {
+    let mut rest = bytes;
+    let message = capnp::serialize::read_message_from_flat_slice_no_alloc(
+        &mut rest,
+        default_reader_options(),
+    )?;
+    let binaries = message
+        .get_root::<system_manifest::Reader<'_>>()?
+        .get_binaries()?;
+    for blob in binaries.iter() {
+        if blob.get_name()?.to_str().is_ok_and(|found| found == name) {
+            let data = blob.get_data()?;
+            return same_bytes(bytes, data).ok_or_else(|| BootError::NoBinary(name.into()));
+        }
+    }
+    Err(BootError::NoBinary(name.into()))
+}
+
+/// `part`, which lies in `whole`, for as long as `whole` lives.
+fn same_bytes<'a>(whole: &'a [u8], part: &[u8]) -> Option<&'a [u8]> {
+    let start = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
+    whole.get(start..start.checked_add(part.len())?)
+}
+
+/// The name that a listener's transport has on the console.
+#[must_use]
+pub fn transport_name(transport: Transport) -> String {
+    match transport {
+        Transport::Any => String::from("wildcard"),
+        other => other.to_string(),
+    }
+}
