@@ -1,0 +1,193 @@
+//! The command line: what it prints, where, and with which exit code.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "each test file uses its part of the support")]
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use support::{Directory, VALID, program};
+
+fn run(directory: &Directory, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_mkmanifest"))
+        .args(arguments)
+        .current_dir(directory.path())
+        .output()
+        .unwrap()
+}
+
+fn succeeds(directory: &Directory, arguments: &[&str]) -> (String, String) {
+    let output = run(directory, arguments);
+    let (out, err) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{arguments:?}: {err}");
+    (out, err)
+}
+
+fn fails(directory: &Directory, arguments: &[&str]) -> String {
+    let output = run(directory, arguments);
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "{arguments:?}: {}",
+        text(output.stderr)
+    );
+    assert!(output.stdout.is_empty(), "a refusal is for standard error");
+    text(output.stderr)
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+fn directory(name: &str) -> Directory {
+    let directory = Directory::new(name);
+    directory.write("x.toml", VALID.as_bytes());
+    directory.write("aliased.toml", VALID.replace("nic2", "nic1").as_bytes());
+    directory.write("remote-session-web-ui", &program(0x90));
+    directory.write("probe", &program(0x91));
+    directory
+}
+
+#[test]
+fn build_writes_a_package_that_show_reads() {
+    let here = directory("cli-build");
+    let build = [
+        "build",
+        "x.toml",
+        "--out",
+        "x.bin",
+        "--bin-dir",
+        ".",
+        "--bin",
+        "ingress-probe=probe",
+    ];
+    let (out, err) = succeeds(&here, &build);
+    let bytes = std::fs::metadata(here.path().join("x.bin")).unwrap().len();
+    assert_eq!(
+        (out, err),
+        (format!("x.bin: {bytes} bytes\n"), String::new())
+    );
+    let (out, _) = succeeds(&here, &["show", "x.bin"]);
+    assert!(
+        out.contains("ui_listener                      kernel:tcp_listen_authority on nic1:8080"),
+        "{out}"
+    );
+}
+
+#[test]
+fn build_counts_the_kernel_in() {
+    let here = directory("cli-kernel");
+    here.write("kernel", &vec![0; mkmanifest::IMAGE_BYTES_MAX]);
+    let build = [
+        "build",
+        "x.toml",
+        "--out",
+        "x.bin",
+        "--bin-dir",
+        ".",
+        "--bin",
+        "ingress-probe=probe",
+        "--kernel",
+        "kernel",
+    ];
+    let err = fails(&here, &build);
+    assert!(err.contains("x.toml: the boot package has "), "{err}");
+    assert!(
+        !Path::new(&here.path().join("x.bin")).exists(),
+        "nothing is written on a refusal"
+    );
+}
+
+#[test]
+fn check_shows_the_policy_and_refuses_in_one_line() {
+    let here = directory("cli-check");
+    let (out, _) = succeeds(&here, &["check", "x.toml"]);
+    assert!(
+        out.starts_with("x.toml: ok\n  policy total_slots=40 "),
+        "{out}"
+    );
+    let err = fails(&here, &["check", "aliased.toml"]);
+    assert!(
+        err.starts_with("aliased.toml:15: init.caps.ui_provider_health_listener.transport: "),
+        "{err}"
+    );
+    assert_eq!(err.lines().count(), 1);
+}
+
+#[test]
+fn unchecked_lanes_warn() {
+    let here = directory("cli-unchecked");
+    let (out, err) = succeeds(&here, &["check", "--unchecked-lanes", "aliased.toml"]);
+    assert!(out.starts_with("aliased.toml: ok"), "{out}");
+    assert!(
+        err.starts_with("warning: aliased.toml: lane rules are not checked"),
+        "{err}"
+    );
+}
+
+#[test]
+fn a_cut_quota_warns() {
+    let here = directory("cli-clamp");
+    here.write(
+        "big.toml",
+        VALID.replace("slots = 40", "slots = 100000").as_bytes(),
+    );
+    let (_, err) = succeeds(&here, &["check", "big.toml"]);
+    assert_eq!(
+        err,
+        "warning: big.toml: slots of total is cut to what the service holds\n"
+    );
+}
+
+#[test]
+fn export_prints_json_alone() {
+    let here = directory("cli-export");
+    let (out, err) = succeeds(&here, &["export", "x.toml"]);
+    assert!(err.is_empty());
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["schemaVersion"], 1);
+    let with = [
+        "export",
+        "x.toml",
+        "--with-binaries",
+        "--bin-dir",
+        ".",
+        "--bin",
+        "ingress-probe=probe",
+    ];
+    let (out, _) = succeeds(&here, &with);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(
+        json["binaries"][0]["data"]
+            .as_str()
+            .unwrap()
+            .starts_with("hex:7f454c46")
+    );
+}
+
+#[test]
+fn a_wrong_option_is_refused() {
+    let here = directory("cli-option");
+    let output = run(
+        &here,
+        &[
+            "build",
+            "x.toml",
+            "--out",
+            "x.bin",
+            "--bin",
+            "ingress-probe",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(output.stderr).contains("expected NAME=PATH"));
+}
+
+#[test]
+fn a_file_that_is_no_package_is_refused() {
+    let here = directory("cli-show");
+    assert!(fails(&here, &["show", "x.toml"]).starts_with("x.toml: this is not a boot package: "));
+    assert!(fails(&here, &["show", "nothing"]).starts_with("nothing: "));
+}

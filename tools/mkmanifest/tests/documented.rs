@@ -1,0 +1,194 @@
+//! The documents say what the code says: examples are accepted, tables are the code's own.
+//!
+//! `cargo test -p mkmanifest --test documented -- --ignored` writes the tables anew.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "each test file uses its part of the support")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use ingress_ledger::{Lane, OverloadKind};
+use remote_session_web_ui::policy::{Field, Scope, structural_maxima};
+use support::{VALID, check, shipped};
+
+type Table = fn() -> String;
+
+const TABLES: [(&str, &str, Table); 2] = [
+    ("manifests.md", "policy-fields", policy_fields),
+    ("operators.md", "overloads", overloads),
+];
+
+fn document(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(name)
+}
+
+/// A document around one of its tables: before, the table, after.
+fn split(text: &str, table: &str) -> (String, String, String) {
+    let (before, rest) = text
+        .split_once(&format!("<!-- generated: {table} -->\n"))
+        .unwrap_or_else(|| panic!("no table `{table}`"));
+    let (inside, after) = rest.split_once("<!-- end -->").unwrap();
+    (before.to_owned(), inside.to_owned(), after.to_owned())
+}
+
+#[test]
+fn every_table_is_the_codes_own() {
+    for (name, table, make) in TABLES {
+        let text = std::fs::read_to_string(document(name)).unwrap();
+        let (_, inside, _) = split(&text, table);
+        assert_eq!(
+            inside,
+            make(),
+            "docs/{name}: table `{table}` is out of date"
+        );
+    }
+}
+
+#[test]
+#[ignore = "writes the tables anew"]
+fn write_tables() {
+    for (name, table, make) in TABLES {
+        let text = std::fs::read_to_string(document(name)).unwrap();
+        let (before, _, after) = split(&text, table);
+        let text = format!(
+            "{before}<!-- generated: {table} -->\n{}<!-- end -->{after}",
+            make()
+        );
+        std::fs::write(document(name), text).unwrap();
+    }
+}
+
+#[test]
+fn every_example_is_accepted() {
+    let text = std::fs::read_to_string(document("manifests.md")).unwrap();
+    let examples: Vec<&str> = text
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        check(example).unwrap_or_else(|refusal| panic!("{refusal}\n{example}"));
+    }
+}
+
+#[test]
+fn every_shipped_manifest_is_described() {
+    let text = std::fs::read_to_string(document("manifests.md")).unwrap();
+    for entry in std::fs::read_dir(shipped("")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(
+            text.contains(&format!("`{name}`")),
+            "docs/manifests.md does not know {name}"
+        );
+    }
+}
+
+/// What holds where nothing is asked for, in the words of the service's readback.
+fn defaults() -> BTreeMap<String, String> {
+    let (before, rest) = VALID.split_once("[init.policy.total]").unwrap();
+    let (_, after) = rest.split_once("[[service]]").unwrap();
+    let manifest = check(&format!("{before}[[service]]{after}")).unwrap();
+    let readback = mkmanifest::policy(&manifest).unwrap().unwrap().to_string();
+    readback
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}
+
+fn policy_fields() -> String {
+    let defaults = defaults();
+    let mut table = String::from(
+        "| field | meaning | total | public | local | provider | at most |\n|---|---|---|---|---|---|---|\n",
+    );
+    for field in Field::ALL
+        .into_iter()
+        .filter(|field| *field != Field::DeadlineS)
+    {
+        write!(table, "| `{}` | {} |", field.word(), meaning(field)).unwrap();
+        for scope in Scope::ALL {
+            let key = format!("{}_{}", scope.word(), field.word());
+            let value = match defaults.get(&key) {
+                _ if !field.exists_in(scope) => "–",
+                Some(value) => value,
+                None => "unmetered",
+            };
+            write!(table, " {value} |").unwrap();
+        }
+        writeln!(table, " {} |", most(field)).unwrap();
+    }
+    table
+}
+
+fn meaning(field: Field) -> &'static str {
+    match field {
+        Field::Slots => "requests served at once",
+        Field::Reserve => "slots that only this lane can hold",
+        Field::Queue => "admitted requests that may wait for a slot",
+        Field::Conns => "connections at once",
+        Field::ConnReserve => "connections that only this lane can hold",
+        Field::Refusals => "refused connections that are answered at once",
+        Field::PerConn => "requests in flight on one connection",
+        Field::Bytes => "bytes held by requests in flight",
+        Field::Rate => "requests a second in the long run",
+        Field::Burst => "requests at once",
+        Field::AcceptRate => "connections a second in the long run",
+        Field::AcceptBurst => "connections at once, by rate",
+        Field::DeadlineMs | Field::DeadlineS => "admission to the end of a request",
+        Field::HeadMs => "receiving a head",
+        Field::BodyMs => "receiving a body",
+        Field::WriteMs => "sending an answer",
+        Field::IdleMs => "between two requests of a connection",
+        Field::RefusalMs => "answering a refused connection",
+        Field::DrainMs => "a drained service still takes public connections",
+    }
+}
+
+/// The structural maximum, which no manifest can raise.
+fn most(field: Field) -> String {
+    let limits = structural_maxima().0;
+    let lane = &limits.lanes[Lane::LocalHealth];
+    match field {
+        Field::Slots => limits.slots.to_string(),
+        Field::Reserve => lane.slot_reserve.to_string(),
+        Field::Queue => lane.queue.to_string(),
+        Field::Conns => limits.connections.to_string(),
+        Field::ConnReserve => lane.connection_reserve.to_string(),
+        Field::Refusals => lane.refusals.to_string(),
+        Field::PerConn => lane.per_connection.to_string(),
+        Field::Bytes => limits.bytes_in_flight.to_string(),
+        Field::DeadlineMs | Field::DeadlineS => lane.deadline.as_millis().to_string(),
+        Field::RefusalMs => limits.refusal_deadline.as_millis().to_string(),
+        Field::Rate
+        | Field::Burst
+        | Field::AcceptRate
+        | Field::AcceptBurst
+        | Field::HeadMs
+        | Field::BodyMs
+        | Field::WriteMs
+        | Field::IdleMs
+        | Field::DrainMs => "any".into(),
+    }
+}
+
+fn overloads() -> String {
+    let mut table = String::from("| code | status | meaning; cure |\n|---|---|---|\n");
+    for kind in OverloadKind::ALL {
+        writeln!(
+            table,
+            "| `{}` | {} | {} |",
+            kind.code(),
+            kind.status().0,
+            kind.explain()
+        )
+        .unwrap();
+    }
+    table
+}
