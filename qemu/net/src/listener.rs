@@ -135,6 +135,7 @@ impl<D: FrameDevice> NetStack<D> {
             listener.waits = true;
             return Accept::WouldBlock;
         };
+        listener.waits = false;
         listener.counters.accepted = listener.counters.accepted.saturating_add(1);
         let Some(slot) = self.pool.slot_mut(index) else {
             return Accept::Stale;

@@ -130,6 +130,14 @@ impl Lists {
         Some(first)
     }
 
+    /// Takes the newest member out.
+    pub(crate) fn pop_last(&mut self, list: ListName) -> Option<u16> {
+        let last = self.ends.get(usize::from(list.0))?.last;
+        self.link(last)?;
+        self.unlink(last);
+        Some(last)
+    }
+
     /// How many members.
     pub(crate) fn len(&self, list: ListName) -> u16 {
         self.ends
@@ -151,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_as_queues(ops in proptest::collection::vec((0_u16..3, 0_u16..8, 0_u8..3), 0..200)) {
+        fn behaves_as_queues(ops in proptest::collection::vec((0_u16..3, 0_u16..8, 0_u8..4), 0..200)) {
             let mut lists = Lists::new(8, 3);
             let mut model = [VecDeque::new(), VecDeque::new(), VecDeque::new()];
             for (list, index, op) in ops {
@@ -165,6 +173,7 @@ mod tests {
                         for queue in &mut model { queue.retain(|&i| i != index); }
                         lists.unlink(index);
                     }
+                    2 => prop_assert_eq!(lists.pop_last(ListName(list)), model[usize::from(list)].pop_back()),
                     _ => prop_assert_eq!(lists.pop_first(ListName(list)), model[usize::from(list)].pop_front()),
                 }
                 for (name, queue) in (0..).zip(&model) {

@@ -6,7 +6,7 @@ use crate::device::FrameDevice;
 use crate::flow::{FlowKey, PortIndex};
 use crate::ids::SocketId;
 use crate::outcome::{ConnectError, ConnectState, Recv, Sent};
-use crate::slot::{Attempt, Phase, Slot};
+use crate::slot::{Attempt, Notice, Phase, Slot};
 use crate::stack::NetStack;
 use core::net::{Ipv4Addr, SocketAddrV4};
 use smoltcp::socket::tcp::{RecvError, State};
@@ -149,6 +149,7 @@ impl<D: FrameDevice> NetStack<D> {
                 Recv::WouldBlock
             }
             Ok(count) => {
+                slot.settle_wait(Notice::Readable);
                 // The window may have opened enough to tell the peer.
                 self.wants_transmit(id.index);
                 Recv::Bytes(count)
@@ -168,14 +169,14 @@ impl<D: FrameDevice> NetStack<D> {
             return Sent::Stale;
         };
         let connecting = slot.phase == Phase::Connecting;
-        let socket = slot.socket_mut();
-        match socket.send_slice(bytes) {
+        match slot.socket_mut().send_slice(bytes) {
             Ok(0) if bytes.is_empty() => Sent::Bytes(0),
             Ok(0) => {
                 slot.waits.writable = true;
                 Sent::WouldBlock
             }
             Ok(count) => {
+                slot.settle_wait(Notice::Writable);
                 self.wants_transmit(id.index);
                 Sent::Bytes(count)
             }
@@ -183,7 +184,7 @@ impl<D: FrameDevice> NetStack<D> {
                 slot.waits.writable = true;
                 Sent::WouldBlock
             }
-            Err(_) if socket.state() == State::Closed => Sent::Reset,
+            Err(_) if slot.state() == State::Closed => Sent::Reset,
             Err(_) => Sent::Closed,
         }
     }

@@ -111,6 +111,10 @@ impl<D: FrameDevice> NetStack<D> {
         let Some(slot) = self.pool.slot_mut(index) else {
             return;
         };
+        if slot.state() == State::Closed {
+            self.kill(index);
+            return;
+        }
         slot.disown();
         slot.phase = Phase::Orphan;
         slot.orphaned = now;
@@ -166,12 +170,8 @@ impl<D: FrameDevice> NetStack<D> {
         let Some(slot) = self.pool.slot_mut(index) else {
             return;
         };
+        slot.settle_wait(notice);
         slot.notices |= notice as u8;
-        match notice {
-            Notice::Readable => slot.waits.readable = false,
-            Notice::Writable => slot.waits.writable = false,
-            Notice::Connected | Notice::Failed => {}
-        }
         if !slot.in_ready {
             slot.in_ready = true;
             let port = slot.port;

@@ -123,6 +123,16 @@ impl Slot {
         socket.state() == State::Closed && socket.remote_endpoint().is_none()
     }
 
+    /// Ends a wait that an operation has answered, reported or not.
+    pub(crate) fn settle_wait(&mut self, notice: Notice) {
+        self.notices &= !(notice as u8);
+        match notice {
+            Notice::Readable => self.waits.readable = false,
+            Notice::Writable => self.waits.writable = false,
+            Notice::Connected | Notice::Failed => {}
+        }
+    }
+
     /// Makes the handle that processes hold stale.
     pub(crate) fn disown(&mut self) {
         self.generation = self.generation.wrapping_add(1);

@@ -2,6 +2,8 @@
 //! number of sockets at the other.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod frames;
+
 use harness_net::{
     Accept, Accepted, Binding, FrameDevice, Instant, ListenOptions, ListenerId, NetConfig,
     NetStack, NicConfig, PollBudget, TransportId,
