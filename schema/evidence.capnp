@@ -1,9 +1,13 @@
 # The evidence record: what a service did to every lane since it was started.
 #
 # All counters are monotonic since boot, fixed in size, and never per attempt.
-# At every moment, per lane and in sum: completed + cancelled + outstanding ==
-# admitted, and connsReleased + connsInUse == connsAdmitted (INV-RELEASE).
-# No address, key, identity or request field is ever in a record.
+# At every moment, per lane: completed + cancelled + serving + waiting ==
+# admitted, and connsReleased + connsInUse == connsAdmitted (INV-RELEASE); per
+# listener, connections accepted == connsAdmitted + connsRefused +
+# connsTurnedAway. No address, key, identity or request field is in a record.
+#
+# Names are those of the evidence line on the console, which docs/operators.md
+# explains one by one.
 #
 # Evolution: append only. A counter keeps its number, type and meaning for
 # ever; a new one takes the next number. An absent counter reads as 0.
@@ -17,91 +21,111 @@ struct StatusCount {
     count @1 :UInt64;
 }
 
+enum RateKind {
+    # How a lane's rate is bounded.
+    unknown @0;
+    budget @1;
+    exempt @2;
+    unmetered @3;
+}
+
+enum ServingState {
+    unknown @0;
+    serving @1;
+    draining @2;
+}
+
 struct LaneEvidence {
     lane @0 :Policy.Lane;
     enabled @1 :Bool;
-    rateExempt @2 :Bool;
+    # Whether the lane has a listener; else all counters are 0.
+    rate @2 :RateKind;
 
     # Requests: one reservation each.
     admitted @3 :UInt64;
     completed @4 :UInt64;
     cancelled @5 :UInt64;
-    outstanding @6 :UInt64;
-    leaked @7 :UInt64;
-    # Reservations dropped without being given back: always a defect.
+    expired @6 :UInt64;
+    # Of the cancelled: those whose deadline passed while they waited.
+    serving @7 :UInt64;
+    waiting @8 :UInt64;
+    # Admitted and not ended, with a slot and without.
 
-    # Refusals, one counter for each typed overload. Nothing was charged.
-    lanePoolFull @8 :UInt64;
-    perConnectionLimit @9 :UInt64;
-    rateLimited @10 :UInt64;
-    aggregateFull @11 :UInt64;
-    byteBudgetExhausted @12 :UInt64;
-    deadlineExceeded @13 :UInt64;
-    clockLost @14 :UInt64;
-    routeDenied @15 :UInt64;
-    # Route not in this lane's allowlist; no handler was entered.
+    # Requests refused, one counter for each overload. Nothing was charged.
+    clockLost @9 :UInt64;
+    deadlineExceeded @10 :UInt64;
+    rateLimited @11 :UInt64;
+    perConnectionLimit @12 :UInt64;
+    lanePoolFull @13 :UInt64;
+    aggregateFull @14 :UInt64;
+    byteBudgetExhausted @15 :UInt64;
 
-    # Dispatch: how admitted tickets came to their slot.
-    dispatchedReserve @16 :UInt64;
-    dispatchedGeneral @17 :UInt64;
-    expired @18 :UInt64;
-    # Cancelled while they waited, their deadline past.
-    slotsInUse @19 :UInt32;
-    slotsHighWater @20 :UInt32;
-    queued @21 :UInt32;
-    queuedHighWater @22 :UInt32;
-    bytesInFlight @23 :UInt64;
-    bytesHighWater @24 :UInt64;
+    routeDenied @16 :UInt64;
+    # Path or method not one of the lane's; no handler was entered.
+
+    slotReserve @17 :UInt64;
+    slotLimit @18 :UInt64;
+    slotsHighWater @19 :UInt64;
+    waitingHighWater @20 :UInt64;
+    bytes @21 :UInt64;
 
     # Connections: one permit each.
-    connsAdmitted @25 :UInt64;
-    connsReleased @26 :UInt64;
-    connsRefused @27 :UInt64;
-    connsInUse @28 :UInt32;
-    connsHighWater @29 :UInt32;
-    connsLeaked @30 :UInt64;
-    refusalsAnswered @31 :UInt64;
-    refusalsUnanswered @32 :UInt64;
-    # Past the refusal ceiling: closed without an answer.
-    idleClosed @33 :UInt64;
-    # Idle keep-alive connections closed to let newcomers in.
-    timedOut @34 :UInt64;
-    # Connections closed because a phase deadline passed.
-    acceptErrorsSpinning @35 :UInt64;
-    acceptErrorsConsumed @36 :UInt64;
+    connsAdmitted @22 :UInt64;
+    connsReleased @23 :UInt64;
+    connsRefused @24 :UInt64;
+    # Refused a permit: the sum of the next four.
+    connsRefusedClockLost @25 :UInt64;
+    connsRefusedRateLimited @26 :UInt64;
+    connsRefusedLaneFull @27 :UInt64;
+    connsRefusedTotalFull @28 :UInt64;
+    connsTurnedAway @29 :UInt64;
+    # Closed without being asked for a permit: draining, or no free record.
+    connsInUse @30 :UInt64;
+    connsReserve @31 :UInt64;
+    connsLimit @32 :UInt64;
+    connsHighWater @33 :UInt64;
+    refusalsAdmitted @34 :UInt64;
+    # Of the refused: those that were to be told so.
+    refusalsUnanswered @35 :UInt64;
+    # Of the refused: those closed unanswered, past the ceiling of refusals.
+    refusalsInUse @36 :UInt64;
 
-    responses @37 :List(StatusCount);
-    # Responses begun, by exact status, ascending; statuses never sent are left out.
+    idleClosed @37 :UInt64;
+    # Idle connections closed to let newcomers in.
+    timedOut @38 :UInt64;
+    # Connections or requests ended by a phase deadline.
+    acceptsSpun @39 :UInt64;
+    # Accepts that failed and would have failed again at once.
+    acceptsConsumed @40 :UInt64;
+    # Accepts that failed and lost their connection.
+
+    responses @41 :List(StatusCount);
+    # Responses begun, by exact status, ascending; those never sent are left out.
 }
 
 struct Evidence {
-    sequence @0 :UInt64;
-    # Counts the records of this boot; a later record has a higher one.
-    uptimeNs @1 :UInt64;
-    quiescent @2 :Bool;
-    # Nothing in flight when the record was taken.
-    draining @3 :Bool;
+    uptimeNs @0 :UInt64;
+    state @1 :ServingState;
 
-    anonymous @4 :LaneEvidence;
-    localHealth @5 :LaneEvidence;
-    providerHealth @6 :LaneEvidence;
+    anonymous @2 :LaneEvidence;
+    localHealth @3 :LaneEvidence;
+    providerHealth @4 :LaneEvidence;
 
-    # Sums over the lanes, kept apart so that a reader can check them.
-    admitted @7 :UInt64;
-    completed @8 :UInt64;
-    cancelled @9 :UInt64;
-    outstanding @10 :UInt64;
-    leaked @11 :UInt64;
-    releaseBalanced @12 :Bool;
-    foreignTokens @13 :UInt64;
-    # Tokens of another ledger that were given back here, refused without effect.
+    # Of all lanes together.
+    outstanding @5 :UInt64;
+    releaseBalanced @6 :Bool;
+    leaked @7 :UInt64;
+    # Tokens dropped unreleased: always 0.
+    faults @8 :UInt64;
+    # Accounting faults: always 0.
+    clockStepsBack @9 :UInt64;
 
-    slotsHighWater @14 :UInt32;
-    connsHighWater @15 :UInt32;
+    generalUsed @10 :UInt64;
+    generalPool @11 :UInt64;
+    slotsHighWater @12 :UInt64;
+    connsInUse @13 :UInt64;
+    connsLimit @14 :UInt64;
+    connsHighWater @15 :UInt64;
     bytesInFlight @16 :UInt64;
     bytesHighWater @17 :UInt64;
-
-    consoleLinesDropped @18 :UInt64;
-    serviceMemoryBytes @19 :UInt64;
-    # Memory that the service holds; it must not grow once it serves.
 }

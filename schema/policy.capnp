@@ -5,7 +5,8 @@
 # of a newer field, so every default means "none" or "not known".
 #
 # Limits are counts, bytes or milliseconds as the field name ends. No limit is
-# written as 0: what is unlimited has a union member that says so.
+# written as 0: what is unlimited has a union member that says so. Names are
+# those of the readback line on the console.
 
 @0xf8396bf418b567a9;
 
@@ -16,71 +17,70 @@ enum Lane {
     providerHealth @2;
 }
 
+struct Rate {
+    # A bound over time: a token bucket.
+    union {
+        unknown @0 :Void;
+        budget :group {
+            perSecond @1 :UInt32;
+            burst @2 :UInt32;
+        }
+        exempt @3 :Void;
+        # Declared exempt; only a loopback lane may be.
+        unmetered @4 :Void;
+        # No budget by design: the public lane.
+    }
+}
+
 struct LanePolicy {
     enabled @0 :Bool;
     # False: the lane's listener was not granted, so the lane does not exist,
-    # and every other field of this record is 0.
+    # and every other field of this record is unset.
 
-    slotsMax @1 :UInt32;
-    # The most slots that this lane may hold, reserve and general pool together.
-    slotsReserve @2 :UInt32;
+    slots @1 :UInt64;
+    # The most slots that this lane can reach, reserve and general pool together.
+    slotReserve @2 :UInt64;
     # Slots that no other lane is ever charged for.
-    connsMax @3 :UInt32;
-    connsReserve @4 :UInt32;
-    # The same two, of connection permits.
-    perConnectionMax @5 :UInt32;
+    queue @3 :UInt64;
+    # Admitted requests that may wait for a slot.
+    conns @4 :UInt64;
+    connReserve @5 :UInt64;
+    refusals @6 :UInt64;
+    # Refused connections that may be answered at once.
+    perConnection @7 :UInt64;
     # Requests in flight on one connection.
-    queueMax @6 :UInt32;
-    # Tickets that wait for a slot.
-
-    footprintBytes @7 :UInt64;
+    footprintBytes @8 :UInt64;
     # What one admitted request is charged for, worst case.
-    deadlineMs @8 :UInt64;
+    deadlineMs @9 :UInt64;
     # From admission, absolute, never extended.
+    requestRate @10 :Rate;
+    acceptRate @11 :Rate;
 
-    rate :union {
-        unknown @9 :Void;
-        exempt @10 :Void;
-        # Declared exempt; only a loopback lane may be.
-        unmetered @11 :Void;
-        # This lane has no rate budget by design (the public lane).
-        bucket :group {
-            perSecond @12 :UInt32;
-            burst @13 :UInt32;
-        }
-    }
-
-    headDeadlineMs @14 :UInt64;
-    bodyDeadlineMs @15 :UInt64;
-    writeDeadlineMs @16 :UInt64;
-    idleDeadlineMs @17 :UInt64;
-    # Phases of a connection: request head, body, response, idle keep-alive.
-}
-
-struct Clamp {
-    # A quota of the manifest that was above the structural maximum.
-    field @0 :Text;
-    # The marker without its value, as `ingress_public_slots`.
-    asked @1 :UInt64;
-    granted @2 :UInt64;
+    headMs @12 :UInt64;
+    bodyMs @13 :UInt64;
+    writeMs @14 :UInt64;
+    idleMs @15 :UInt64;
+    # Phases of a connection: request head, body, answer, idle keep-alive.
 }
 
 struct Policy {
-    slotsMax @0 :UInt32;
-    # Effective slots: the general pool plus every reserve.
-    generalSlots @1 :UInt32;
-    connsMax @2 :UInt32;
-    generalConns @3 :UInt32;
-    bytesMax @4 :UInt64;
-    # In flight, over all lanes.
-    refusalsMax @5 :UInt32;
-    # Connections past their limit that are being told so; past it they are
-    # closed unanswered and counted.
-    refusalDeadlineMs @6 :UInt64;
+    slots @0 :UInt64;
+    # The general pool and every reserve together.
+    generalSlots @1 :UInt64;
+    conns @2 :UInt64;
+    generalConns @3 :UInt64;
+    bytes @4 :UInt64;
+    # Held by requests in flight, over all lanes.
+    refusalMs @5 :UInt64;
+    # Longest time to answer a refused connection.
+    drainMs @6 :UInt64;
+    # How long a drained service still takes public connections.
 
     anonymous @7 :LanePolicy;
     localHealth @8 :LanePolicy;
     providerHealth @9 :LanePolicy;
 
-    clamped @10 :List(Clamp);
+    clamped @10 :List(Text);
+    # What was asked above the structural maximum and cut to it, as
+    # `total_slots`, in the words of the readback line.
 }

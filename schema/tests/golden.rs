@@ -100,14 +100,24 @@ fn golden_evidence_decodes_to_its_values() {
     let bytes = golden("evidence.bin");
     let message = serialize::read_message(bytes.as_slice(), ReaderOptions::new()).unwrap();
     let root: evidence_capnp::evidence::Reader<'_> = message.get_root().unwrap();
-    assert_eq!(root.get_sequence(), 7);
     assert_eq!(root.get_uptime_ns(), 12_345_678_901);
-    assert!(root.get_quiescent() && !root.get_draining() && root.get_release_balanced());
+    assert!(root.get_state().unwrap() == evidence_capnp::ServingState::Draining);
+    assert!(root.get_release_balanced());
     assert_eq!(
-        root.get_admitted(),
-        root.get_completed() + root.get_cancelled()
+        (root.get_outstanding(), root.get_leaked(), root.get_faults()),
+        (4, 5, 6)
     );
-    assert_eq!(root.get_service_memory_bytes(), 4_194_304);
+    assert_eq!(root.get_clock_steps_back(), 7);
+    assert_eq!((root.get_general_used(), root.get_general_pool()), (8, 80));
+    assert_eq!((root.get_conns_in_use(), root.get_conns_limit()), (9, 1024));
+    assert_eq!(
+        (root.get_slots_high_water(), root.get_conns_high_water()),
+        (96, 1000)
+    );
+    assert_eq!(
+        (root.get_bytes_in_flight(), root.get_bytes_high_water()),
+        (10, 1_000_001)
+    );
     let lanes = [
         root.get_anonymous().unwrap(),
         root.get_local_health().unwrap(),

@@ -2,6 +2,7 @@
 
 use capnp::message::{Builder, HeapAllocator};
 use capnp::serialize::write_message_to_words;
+use evidence_capnp::{RateKind, ServingState};
 use ingress_schema::{discriminator_capnp, evidence_capnp, policy_capnp};
 use policy_capnp::Lane;
 
@@ -12,113 +13,123 @@ macro_rules! lane_counters {
         $apply!($lane, set_admitted, get_admitted, 1, $number);
         $apply!($lane, set_completed, get_completed, 2, $number);
         $apply!($lane, set_cancelled, get_cancelled, 3, $number);
-        $apply!($lane, set_outstanding, get_outstanding, 4, $number);
-        $apply!($lane, set_leaked, get_leaked, 5, $number);
-        $apply!($lane, set_lane_pool_full, get_lane_pool_full, 6, $number);
-        $apply!(
-            $lane,
-            set_per_connection_limit,
-            get_per_connection_limit,
-            7,
-            $number
-        );
-        $apply!($lane, set_rate_limited, get_rate_limited, 8, $number);
-        $apply!($lane, set_aggregate_full, get_aggregate_full, 9, $number);
-        $apply!(
-            $lane,
-            set_byte_budget_exhausted,
-            get_byte_budget_exhausted,
-            10,
-            $number
-        );
+        $apply!($lane, set_expired, get_expired, 4, $number);
+        $apply!($lane, set_serving, get_serving, 5, $number);
+        $apply!($lane, set_waiting, get_waiting, 6, $number);
+        $apply!($lane, set_clock_lost, get_clock_lost, 7, $number);
         $apply!(
             $lane,
             set_deadline_exceeded,
             get_deadline_exceeded,
-            11,
+            8,
             $number
         );
-        $apply!($lane, set_clock_lost, get_clock_lost, 12, $number);
-        $apply!($lane, set_route_denied, get_route_denied, 13, $number);
+        $apply!($lane, set_rate_limited, get_rate_limited, 9, $number);
         $apply!(
             $lane,
-            set_dispatched_reserve,
-            get_dispatched_reserve,
-            14,
+            set_per_connection_limit,
+            get_per_connection_limit,
+            10,
             $number
         );
+        $apply!($lane, set_lane_pool_full, get_lane_pool_full, 11, $number);
+        $apply!($lane, set_aggregate_full, get_aggregate_full, 12, $number);
         $apply!(
             $lane,
-            set_dispatched_general,
-            get_dispatched_general,
-            15,
+            set_byte_budget_exhausted,
+            get_byte_budget_exhausted,
+            13,
             $number
         );
-        $apply!($lane, set_expired, get_expired, 16, $number);
-        $apply!($lane, set_slots_in_use, get_slots_in_use, 17, $number);
+        $apply!($lane, set_route_denied, get_route_denied, 14, $number);
+        $apply!($lane, set_slot_reserve, get_slot_reserve, 15, $number);
+        $apply!($lane, set_slot_limit, get_slot_limit, 16, $number);
         $apply!(
             $lane,
             set_slots_high_water,
             get_slots_high_water,
+            17,
+            $number
+        );
+        $apply!(
+            $lane,
+            set_waiting_high_water,
+            get_waiting_high_water,
             18,
             $number
         );
-        $apply!($lane, set_queued, get_queued, 19, $number);
+        $apply!($lane, set_bytes, get_bytes, 19, $number);
+        $apply!($lane, set_conns_admitted, get_conns_admitted, 20, $number);
+        $apply!($lane, set_conns_released, get_conns_released, 21, $number);
+        $apply!($lane, set_conns_refused, get_conns_refused, 22, $number);
         $apply!(
             $lane,
-            set_queued_high_water,
-            get_queued_high_water,
-            20,
+            set_conns_refused_clock_lost,
+            get_conns_refused_clock_lost,
+            23,
             $number
         );
-        $apply!($lane, set_bytes_in_flight, get_bytes_in_flight, 21, $number);
         $apply!(
             $lane,
-            set_bytes_high_water,
-            get_bytes_high_water,
-            22,
+            set_conns_refused_rate_limited,
+            get_conns_refused_rate_limited,
+            24,
             $number
         );
-        $apply!($lane, set_conns_admitted, get_conns_admitted, 23, $number);
-        $apply!($lane, set_conns_released, get_conns_released, 24, $number);
-        $apply!($lane, set_conns_refused, get_conns_refused, 25, $number);
-        $apply!($lane, set_conns_in_use, get_conns_in_use, 26, $number);
+        $apply!(
+            $lane,
+            set_conns_refused_lane_full,
+            get_conns_refused_lane_full,
+            25,
+            $number
+        );
+        $apply!(
+            $lane,
+            set_conns_refused_total_full,
+            get_conns_refused_total_full,
+            26,
+            $number
+        );
+        $apply!(
+            $lane,
+            set_conns_turned_away,
+            get_conns_turned_away,
+            27,
+            $number
+        );
+        $apply!($lane, set_conns_in_use, get_conns_in_use, 28, $number);
+        $apply!($lane, set_conns_reserve, get_conns_reserve, 29, $number);
+        $apply!($lane, set_conns_limit, get_conns_limit, 30, $number);
         $apply!(
             $lane,
             set_conns_high_water,
             get_conns_high_water,
-            27,
+            31,
             $number
         );
-        $apply!($lane, set_conns_leaked, get_conns_leaked, 28, $number);
         $apply!(
             $lane,
-            set_refusals_answered,
-            get_refusals_answered,
-            29,
+            set_refusals_admitted,
+            get_refusals_admitted,
+            32,
             $number
         );
         $apply!(
             $lane,
             set_refusals_unanswered,
             get_refusals_unanswered,
-            30,
-            $number
-        );
-        $apply!($lane, set_idle_closed, get_idle_closed, 31, $number);
-        $apply!($lane, set_timed_out, get_timed_out, 32, $number);
-        $apply!(
-            $lane,
-            set_accept_errors_spinning,
-            get_accept_errors_spinning,
             33,
             $number
         );
+        $apply!($lane, set_refusals_in_use, get_refusals_in_use, 34, $number);
+        $apply!($lane, set_idle_closed, get_idle_closed, 35, $number);
+        $apply!($lane, set_timed_out, get_timed_out, 36, $number);
+        $apply!($lane, set_accepts_spun, get_accepts_spun, 37, $number);
         $apply!(
             $lane,
-            set_accept_errors_consumed,
-            get_accept_errors_consumed,
-            34,
+            set_accepts_consumed,
+            get_accepts_consumed,
+            38,
             $number
         );
     };
@@ -150,12 +161,14 @@ fn assert_counter<T: From<u16> + PartialEq + std::fmt::Debug>(
     assert_eq!(read, counter(lane, place), "{name} of lane {lane}");
 }
 
+const RATES: [RateKind; 3] = [RateKind::Unmetered, RateKind::Exempt, RateKind::Budget];
+
 const LANES: [Lane; 3] = [Lane::Anonymous, Lane::LocalHealth, Lane::ProviderHealth];
 
 fn write_lane(mut lane: evidence_capnp::lane_evidence::Builder<'_>, number: u16) {
     lane.set_lane(LANES[usize::from(number) - 1]);
     lane.set_enabled(true);
-    lane.set_rate_exempt(number == 2);
+    lane.set_rate(RATES[usize::from(number) - 1]);
     lane_counters!(write_counter, lane, number);
     let mut responses = lane.init_responses(2);
     for (index, status) in (0..).zip([200, 429]) {
@@ -168,7 +181,7 @@ fn write_lane(mut lane: evidence_capnp::lane_evidence::Builder<'_>, number: u16)
 pub(crate) fn assert_lane(lane: evidence_capnp::lane_evidence::Reader<'_>, number: u16) {
     assert!(lane.get_lane().unwrap() == LANES[usize::from(number) - 1]);
     assert!(lane.get_enabled());
-    assert_eq!(lane.get_rate_exempt(), number == 2);
+    assert!(lane.get_rate().unwrap() == RATES[usize::from(number) - 1]);
     lane_counters!(check_counter, lane, number);
     let rows: Vec<_> = lane
         .get_responses()
@@ -183,123 +196,118 @@ pub(crate) fn assert_lane(lane: evidence_capnp::lane_evidence::Reader<'_>, numbe
 pub(crate) fn evidence() -> Vec<u8> {
     let mut message = builder();
     let mut root: evidence_capnp::evidence::Builder<'_> = message.init_root();
-    root.set_sequence(7);
     root.set_uptime_ns(12_345_678_901);
-    root.set_quiescent(true);
-    root.set_draining(false);
+    root.set_state(ServingState::Draining);
     write_lane(root.reborrow().init_anonymous(), 1);
     write_lane(root.reborrow().init_local_health(), 2);
     write_lane(root.reborrow().init_provider_health(), 3);
-    root.set_admitted(300);
-    root.set_completed(280);
-    root.set_cancelled(20);
-    root.set_outstanding(0);
-    root.set_leaked(0);
+    root.set_outstanding(4);
     root.set_release_balanced(true);
-    root.set_foreign_tokens(1);
+    root.set_leaked(5);
+    root.set_faults(6);
+    root.set_clock_steps_back(7);
+    root.set_general_used(8);
+    root.set_general_pool(80);
     root.set_slots_high_water(96);
-    root.set_conns_high_water(1024);
-    root.set_bytes_in_flight(0);
+    root.set_conns_in_use(9);
+    root.set_conns_limit(1024);
+    root.set_conns_high_water(1000);
+    root.set_bytes_in_flight(10);
     root.set_bytes_high_water(1_000_001);
-    root.set_console_lines_dropped(5);
-    root.set_service_memory_bytes(4_194_304);
     write_message_to_words(&message)
 }
 
-fn write_lane_policy(mut lane: policy_capnp::lane_policy::Builder<'_>, number: u32) {
+fn write_lane_policy(mut lane: policy_capnp::lane_policy::Builder<'_>, number: u64) {
     lane.set_enabled(true);
-    lane.set_slots_max(number * 16);
-    lane.set_slots_reserve(number * 4);
-    lane.set_conns_max(number * 64);
-    lane.set_conns_reserve(number * 32);
-    lane.set_per_connection_max(number);
-    lane.set_queue_max(number * 8);
-    lane.set_footprint_bytes(u64::from(number) * 4096);
-    lane.set_deadline_ms(u64::from(number) * 1000);
-    lane.set_head_deadline_ms(u64::from(number) * 2000);
-    lane.set_body_deadline_ms(u64::from(number) * 3000);
-    lane.set_write_deadline_ms(u64::from(number) * 4000);
-    lane.set_idle_deadline_ms(u64::from(number) * 5000);
+    lane.set_slots(number * 16);
+    lane.set_slot_reserve(number * 4);
+    lane.set_queue(number * 8);
+    lane.set_conns(number * 64);
+    lane.set_conn_reserve(number * 32);
+    lane.set_refusals(number * 2);
+    lane.set_per_connection(number);
+    lane.set_footprint_bytes(number * 4096);
+    lane.set_deadline_ms(number * 1000);
+    lane.set_head_ms(number * 2000);
+    lane.set_body_ms(number * 3000);
+    lane.set_write_ms(number * 4000);
+    lane.set_idle_ms(number * 5000);
+    let mut request = lane.reborrow().init_request_rate();
     match number {
-        1 => lane.reborrow().init_rate().set_unmetered(()),
-        2 => lane.reborrow().init_rate().set_exempt(()),
+        1 => request.set_unmetered(()),
+        2 => request.set_exempt(()),
         _ => {
-            let mut bucket = lane.reborrow().init_rate().init_bucket();
-            bucket.set_per_second(50);
-            bucket.set_burst(100);
+            let mut budget = request.init_budget();
+            budget.set_per_second(50);
+            budget.set_burst(100);
         }
     }
+    let mut accept = lane.reborrow().init_accept_rate().init_budget();
+    accept.set_per_second(200);
+    accept.set_burst(400);
 }
 
 pub(crate) fn policy() -> Vec<u8> {
     let mut message = builder();
     let mut root: policy_capnp::policy::Builder<'_> = message.init_root();
-    root.set_slots_max(96);
+    root.set_slots(96);
     root.set_general_slots(80);
-    root.set_conns_max(1024);
+    root.set_conns(1024);
     root.set_general_conns(960);
-    root.set_bytes_max(3_000_000);
-    root.set_refusals_max(16);
-    root.set_refusal_deadline_ms(1000);
+    root.set_bytes(3_000_000);
+    root.set_refusal_ms(1000);
+    root.set_drain_ms(5000);
     write_lane_policy(root.reborrow().init_anonymous(), 1);
     write_lane_policy(root.reborrow().init_local_health(), 2);
     write_lane_policy(root.reborrow().init_provider_health(), 3);
-    let mut clamp = root.init_clamped(1).get(0);
-    clamp.set_field("ingress_public_slots");
-    clamp.set_asked(500);
-    clamp.set_granted(96);
+    root.init_clamped(1).set(0, "total_slots");
     write_message_to_words(&message)
 }
 
 pub(crate) fn assert_policy(root: policy_capnp::policy::Reader<'_>) {
-    use policy_capnp::lane_policy::rate::Which;
-    assert_eq!((root.get_slots_max(), root.get_general_slots()), (96, 80));
-    assert_eq!(
-        (root.get_conns_max(), root.get_general_conns()),
-        (1024, 960)
-    );
-    assert_eq!(
-        (root.get_refusals_max(), root.get_refusal_deadline_ms()),
-        (16, 1000)
-    );
-    assert_eq!(root.get_bytes_max(), 3_000_000);
+    use policy_capnp::rate::Which;
+    assert_eq!((root.get_slots(), root.get_general_slots()), (96, 80));
+    assert_eq!((root.get_conns(), root.get_general_conns()), (1024, 960));
+    assert_eq!((root.get_bytes(), root.get_refusal_ms()), (3_000_000, 1000));
+    assert_eq!(root.get_drain_ms(), 5000);
     let local = root.get_local_health().unwrap();
-    assert_eq!((local.get_slots_max(), local.get_slots_reserve()), (32, 8));
+    assert!(local.get_enabled());
+    assert_eq!((local.get_slots(), local.get_slot_reserve()), (32, 8));
+    assert_eq!((local.get_conns(), local.get_conn_reserve()), (128, 64));
+    assert_eq!((local.get_queue(), local.get_refusals()), (16, 4));
     assert_eq!(
-        (local.get_conns_max(), local.get_conns_reserve()),
-        (128, 64)
+        (local.get_per_connection(), local.get_footprint_bytes()),
+        (2, 8192)
     );
-    assert_eq!(
-        (local.get_per_connection_max(), local.get_queue_max()),
-        (2, 16)
-    );
-    assert_eq!(
-        (local.get_footprint_bytes(), local.get_deadline_ms()),
-        (8192, 2000)
-    );
-    assert_eq!(
-        (local.get_head_deadline_ms(), local.get_body_deadline_ms()),
-        (4000, 6000)
-    );
-    assert_eq!(
-        (local.get_write_deadline_ms(), local.get_idle_deadline_ms()),
-        (8000, 10_000)
-    );
-    assert!(matches!(local.get_rate().which(), Ok(Which::Exempt(()))));
+    assert_eq!((local.get_deadline_ms(), local.get_head_ms()), (2000, 4000));
+    assert_eq!((local.get_body_ms(), local.get_write_ms()), (6000, 8000));
+    assert_eq!(local.get_idle_ms(), 10_000);
+    assert!(matches!(
+        local.get_request_rate().unwrap().which(),
+        Ok(Which::Exempt(()))
+    ));
     let public = root.get_anonymous().unwrap();
     assert!(matches!(
-        public.get_rate().which(),
+        public.get_request_rate().unwrap().which(),
         Ok(Which::Unmetered(()))
     ));
-    match root.get_provider_health().unwrap().get_rate().which() {
-        Ok(Which::Bucket(bucket)) => {
-            assert_eq!((bucket.get_per_second(), bucket.get_burst()), (50, 100));
+    let provider = root.get_provider_health().unwrap();
+    for (rate, expected) in [
+        (provider.get_request_rate(), (50, 100)),
+        (provider.get_accept_rate(), (200, 400)),
+    ] {
+        match rate.unwrap().which() {
+            Ok(Which::Budget(budget)) => {
+                assert_eq!((budget.get_per_second(), budget.get_burst()), expected);
+            }
+            _ => panic!("the provider's rates are budgets"),
         }
-        _ => panic!("the provider's rate is a bucket"),
     }
-    let clamp = root.get_clamped().unwrap().get(0);
-    assert_eq!(clamp.get_field().unwrap(), "ingress_public_slots");
-    assert_eq!((clamp.get_asked(), clamp.get_granted()), (500, 96));
+    let clamped = root.get_clamped().unwrap();
+    assert_eq!(
+        (clamped.len(), clamped.get(0).unwrap().to_str().unwrap()),
+        (1, "total_slots")
+    );
 }
 
 pub(crate) fn identify_params() -> Vec<u8> {
@@ -343,14 +351,16 @@ pub(crate) fn spoken(file: &str) -> &'static [&'static str] {
             "uptimeNs = 12345678901",
             "releaseBalanced = true",
             "lane = providerHealth",
-            "routeDenied = 3013",
-            "acceptErrorsConsumed = 1034",
+            "state = draining",
+            "rate = exempt",
+            "routeDenied = 3014",
+            "acceptsConsumed = 1038",
             "(status = 429, count = 1287)",
         ],
         "policy.bin" => &[
-            "bucket = (perSecond = 50, burst = 100)",
-            "exempt = void",
-            "field = \"ingress_public_slots\", asked = 500, granted = 96",
+            "requestRate = (budget = (perSecond = 50, burst = 100))",
+            "requestRate = (exempt = void)",
+            "clamped = [\"total_slots\"]",
         ],
         other => panic!("nothing is known of {other}"),
     }
