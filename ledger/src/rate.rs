@@ -78,6 +78,15 @@ impl TokenBucket {
         }
     }
 
+    /// Billionths of a token at `now`.
+    #[cfg(test)]
+    pub(crate) fn tokens(&self, now: Instant) -> u64 {
+        match self.policy {
+            RatePolicy::Budget(budget) => self.level_at(budget, now),
+            RatePolicy::LoopbackExempt | RatePolicy::Unmetered => 0,
+        }
+    }
+
     /// Takes a token at `now`. The caller has just had `Ok` from [`TokenBucket::check`].
     #[inline]
     pub(crate) fn take(&mut self, now: Instant) {

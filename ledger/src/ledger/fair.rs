@@ -24,6 +24,12 @@ impl FairArbiter {
         self.order.into_iter().find(|lane| competes(*lane))
     }
 
+    /// The order itself, which is all that the next choices depend on.
+    #[cfg(test)]
+    pub(super) fn order(&self) -> [Lane; LANES] {
+        self.order
+    }
+
     /// Records that `lane` was given a slot of the general pool.
     #[inline]
     pub(super) fn chosen(&mut self, lane: Lane) {

@@ -6,6 +6,8 @@
 mod admission;
 mod dispatch;
 mod evidence;
+#[cfg(test)]
+mod explore;
 mod fair;
 mod release;
 mod table;
@@ -53,6 +55,7 @@ impl LaneRules {
 /// const CLOSED: IngressLedger<'static, 256> = IngressLedger::closed(&ISSUER);
 /// ```
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub struct IngressLedger<'a, const TICKETS: usize> {
     issuer: &'a Issuer,
     serial: u32,

@@ -73,6 +73,7 @@ struct Queue {
 
 /// The table.
 #[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct TicketTable<const TICKETS: usize> {
     entries: [Entry; TICKETS],
     queues: PerLane<Queue>,
