@@ -110,10 +110,10 @@ pub(crate) fn seed_for(isn: u32) -> u64 {
 /// doubles the correct low bits, from three.
 const fn inverse(odd: u64) -> u64 {
     let mut guess = odd;
-    let mut step = 0;
+    let mut step = 0_i32;
     while step < 5 {
         guess = guess.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(guess)));
-        step += 1;
+        step = step.wrapping_add(1_i32);
     }
     guess
 }

@@ -1,4 +1,12 @@
 //! What an unfriendly network does, and what must not follow from it.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::too_many_lines,
+    clippy::unwrap_used,
+    reason = "a test may panic, and that is how it fails"
+)]
 
 mod common;
 
