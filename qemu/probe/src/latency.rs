@@ -3,6 +3,7 @@
 /// Steps per power of two.
 const STEPS: usize = 32;
 const STEP_BITS: u32 = 5;
+const STEP_MASK: u64 = 31;
 const POWERS: usize = 48;
 
 /// Counted durations.
@@ -90,7 +91,7 @@ fn place(ns: u64) -> (usize, usize) {
         .unwrap_or(0)
         .saturating_sub(STEP_BITS - 1);
     let shift = power.saturating_sub(1);
-    let step = ns.checked_shr(shift).unwrap_or(0) & (STEPS as u64 - 1);
+    let step = ns.checked_shr(shift).unwrap_or(0) & STEP_MASK;
     let power = usize::try_from(power).unwrap_or(POWERS).min(POWERS - 1);
     (power, usize::try_from(step).unwrap_or(0))
 }
