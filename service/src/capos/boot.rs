@@ -79,7 +79,7 @@ macro_rules! step {
 }
 
 /// The process's whole life; its exit code.
-pub fn start(runtime: Runtime) -> i64 {
+pub(crate) fn start(runtime: Runtime) -> i64 {
     let Ok(console_cap) = runtime.capset().get_typed::<ConsoleType>(b"console") else {
         // Nowhere to say it.
         return exit::REFUSED;

@@ -19,8 +19,6 @@ pub(super) enum Fault {
     ReleaseQueue,
     /// The memory of the process was asked for twice.
     StorageTaken,
-    /// The clock could not be read at start.
-    NoClock,
 }
 
 impl Fault {
@@ -34,7 +32,6 @@ impl Fault {
             Self::UnknownCompletion => "a completion answers no call",
             Self::ReleaseQueue => "too many capabilities wait to be released",
             Self::StorageTaken => "the process was started twice",
-            Self::NoClock => "the clock cannot be read",
         }
     }
 }

@@ -24,4 +24,4 @@ mod serve;
 mod sockets;
 mod storage;
 
-pub use boot::start;
+pub(crate) use boot::start;

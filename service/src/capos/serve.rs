@@ -15,6 +15,7 @@ use remote_session_web_ui::action::Action;
 use remote_session_web_ui::buffers::PREFIX;
 use remote_session_web_ui::grants::CapId;
 use remote_session_web_ui::ids::ConnId;
+use remote_session_web_ui::policy::{STRUCTURAL_CONNECTIONS, STRUCTURAL_SLOTS};
 use remote_session_web_ui::server::{Now, Server};
 use remote_session_web_ui::tag::Tag;
 use remote_session_web_ui::wire::{self, ExceptionKind};
@@ -28,9 +29,9 @@ use super::sockets::{self, Releases, Sockets};
 
 /// Connection records: the default ceiling of permits, the refusals that are
 /// being answered, and the sockets that are being closed.
-pub(super) const CONNS: usize = 1_152;
+pub(super) const CONNS: usize = STRUCTURAL_CONNECTIONS as usize + 64;
 /// Responses in memory at once.
-pub(super) const SLOTS: usize = 64;
+pub(super) const SLOTS: usize = STRUCTURAL_SLOTS as usize;
 /// Slots of the capability table that can wait to be given back.
 pub(super) const RELEASES: usize = 2 * CONNS;
 
