@@ -11,15 +11,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use ingress_ledger::{Lane, OverloadKind};
+use ingress_ledger::{Lane, Occupancy, OverloadKind, PermitRefusal, Span};
 use remote_session_web_ui::policy::{Field, Scope, structural_maxima};
 use support::{VALID, check, shipped};
 
 type Table = fn() -> String;
 
-const TABLES: [(&str, &str, Table); 2] = [
+const TABLES: [(&str, &str, Table); 3] = [
     ("manifests.md", "policy-fields", policy_fields),
     ("operators.md", "overloads", overloads),
+    ("operators.md", "refusals", refusals),
 ];
 
 fn document(name: &str) -> PathBuf {
@@ -189,6 +190,26 @@ fn overloads() -> String {
             kind.explain()
         )
         .unwrap();
+    }
+    table
+}
+
+fn refusals() -> String {
+    let some = Occupancy {
+        in_use: 1,
+        limit: 1,
+    };
+    let mut table = String::from("| code | status | meaning; cure |\n|---|---|---|\n");
+    for refusal in [
+        PermitRefusal::RateLimited {
+            ready_in: Span::ZERO,
+        },
+        PermitRefusal::LaneFull(some),
+        PermitRefusal::TotalFull(some),
+        PermitRefusal::ClockLost,
+    ] {
+        let (code, status) = (refusal.code(), refusal.status().0);
+        writeln!(table, "| `{code}` | {status} | {} |", refusal.explain()).unwrap();
     }
     table
 }
