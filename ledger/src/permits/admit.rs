@@ -121,6 +121,13 @@ impl<'a> ConnectionPermits<'a> {
         })
     }
 
+    /// Whether there is room for one more connection of `lane` now, so that the caller may
+    /// make some before it admits. Counts nothing.
+    #[must_use]
+    pub fn can_admit(&self, lane: Lane) -> bool {
+        self.partition.check(lane, 1).is_ok()
+    }
+
     fn check(&self, lane: Lane, now: Option<Instant>) -> Result<Instant, PermitRefusal> {
         let now = now.ok_or(PermitRefusal::ClockLost)?;
         self.rates[lane]
