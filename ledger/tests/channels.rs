@@ -1,0 +1,320 @@
+//! Channels: the policy is called at exactly the points that matter, and both bounds answer
+//! alike.
+
+use std::cell::RefCell;
+
+use ingress_ledger::{
+    Access, CHANNELS_PER_CONNECTION, CHANNELS_PER_IDENTITY, ChannelError, ChannelId,
+    ChannelLifecyclePolicy, ChannelManager, ChannelOperations, Channels, CloseError, NoCap,
+    OperationContext, PerIdentityChannelPolicy, PolicyError, Status,
+};
+
+type Policy = PerIdentityChannelPolicy<&'static str, 4>;
+
+/// Notes each call, and passes it on.
+#[derive(Default)]
+struct Spy {
+    calls: RefCell<Vec<&'static str>>,
+    deny: bool,
+}
+
+impl ChannelLifecyclePolicy<&'static str> for Spy {
+    fn check_open(&self, identity: &&'static str) -> Result<(), ChannelError> {
+        self.calls.borrow_mut().push("check_open");
+        self.calls.borrow_mut().push(identity);
+        if self.deny {
+            Err(ChannelError::TooManyChannels)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn on_close(&self, identity: &&'static str) {
+        self.calls.borrow_mut().push("on_close");
+        self.calls.borrow_mut().push(identity);
+    }
+}
+
+impl Spy {
+    fn take(&self) -> Vec<&'static str> {
+        self.calls.take()
+    }
+}
+
+fn operations<P: ChannelLifecyclePolicy<&'static str>>(
+    policy: P,
+    bound: u32,
+) -> ChannelOperations<&'static str, P, 8> {
+    ChannelOperations::new(ChannelManager::new(Channels::new(bound)), policy)
+}
+
+const ANN: OperationContext<'_, &str> = OperationContext::direct(&"ann");
+const BOB: OperationContext<'_, &str> = OperationContext::direct(&"bob");
+
+#[test]
+fn policy_is_asked_after_access_control_and_told_after_the_drain() {
+    let spy = Spy::default();
+    let mut channels = operations(&spy, 8);
+    assert_eq!(
+        channels.open(&ANN, Access::Denied),
+        Err(ChannelError::AccessDenied)
+    );
+    assert_eq!(spy.take(), [""; 0], "not asked where access is denied");
+    let channel = channels.open(&ANN, Access::Granted).unwrap();
+    assert_eq!(spy.take(), ["check_open", "ann"]);
+    channels.close(&ANN, channel).unwrap();
+    assert_eq!(spy.take(), [""; 0], "still draining");
+    assert!(channels.manager().is_held(channel) && !channels.manager().is_open(channel));
+    channels.drained(channel).unwrap();
+    assert_eq!(spy.take(), ["on_close", "ann"]);
+    assert!(!channels.manager().is_held(channel));
+}
+
+#[test]
+fn denial_by_the_policy_allocates_nothing() {
+    let spy = Spy {
+        deny: true,
+        ..Spy::default()
+    };
+    let mut channels = operations(&spy, 8);
+    assert_eq!(
+        channels.open(&ANN, Access::Granted),
+        Err(ChannelError::TooManyChannels)
+    );
+    assert_eq!(channels.manager().held(), Channels::new(0));
+    assert_eq!(spy.take(), ["check_open", "ann"]);
+    drop(channels);
+    assert_eq!(spy.take(), [""; 0], "nothing to give back");
+}
+
+#[test]
+fn both_caps_answer_with_one_error() {
+    let policy = Policy::new(Channels::new(1));
+    let mut channels = operations(&policy, 8);
+    channels.open(&ANN, Access::Granted).unwrap();
+    let identity = channels.open(&ANN, Access::Granted).unwrap_err();
+    let mut narrow = operations(NoCap, 1);
+    narrow.open(&ANN, Access::Granted).unwrap();
+    let connection = narrow.open(&ANN, Access::Granted).unwrap_err();
+    assert_eq!(identity, connection);
+    assert_eq!(identity.code(), "channel:too_many_channels");
+    assert_eq!(identity.status(), Status::TOO_MANY_REQUESTS);
+}
+
+#[test]
+fn bound_of_a_connection_is_met_without_asking_the_policy() {
+    let spy = Spy::default();
+    let mut channels = operations(&spy, 1);
+    channels.open(&ANN, Access::Granted).unwrap();
+    spy.take();
+    assert_eq!(
+        channels.open(&ANN, Access::Granted),
+        Err(ChannelError::TooManyChannels)
+    );
+    assert_eq!(spy.take(), [""; 0]);
+}
+
+#[test]
+fn cap_is_shared_by_all_connections_of_an_identity() {
+    let policy = Policy::new(Channels::new(3));
+    let mut first = operations(&policy, 8);
+    let mut second = operations(&policy, 8);
+    first.open(&ANN, Access::Granted).unwrap();
+    second.open(&ANN, Access::Granted).unwrap();
+    first.open(&ANN, Access::Granted).unwrap();
+    assert_eq!(
+        second.open(&ANN, Access::Granted),
+        Err(ChannelError::TooManyChannels)
+    );
+    second.open(&BOB, Access::Granted).unwrap();
+    assert_eq!(policy.open(&"ann"), Channels::new(3));
+    assert_eq!(policy.evidence().denied_at_cap, 1);
+    // A connection that ends gives everything back.
+    drop(first);
+    assert_eq!(policy.open(&"ann"), Channels::new(1));
+    second.open(&ANN, Access::Granted).unwrap();
+}
+
+#[test]
+fn manager_inside_a_channel_counts_against_the_same_identity() {
+    let policy = Policy::new(Channels::new(2));
+    let mut outer = operations(&policy, 8);
+    outer.open(&ANN, Access::Granted).unwrap();
+    let mut inner = operations(&policy, 8);
+    inner.open(&ANN, Access::Granted).unwrap();
+    assert_eq!(
+        inner.open(&ANN, Access::Granted),
+        Err(ChannelError::TooManyChannels)
+    );
+    assert_eq!(
+        outer.open(&ANN, Access::Granted),
+        Err(ChannelError::TooManyChannels)
+    );
+}
+
+#[test]
+fn forwarded_metadata_is_never_consulted() {
+    let spy = Spy::default();
+    let mut channels = operations(&spy, 8);
+    let relayed = OperationContext::relayed(&"relay", &"ann");
+    assert_eq!(relayed.forwarded_for(), Some(&"ann"));
+    let channel = channels.open(&relayed, Access::Granted).unwrap();
+    assert_eq!(channels.close(&ANN, channel), Err(CloseError::NotTheOpener));
+    channels
+        .close(&OperationContext::direct(&"relay"), channel)
+        .unwrap();
+    channels.drained(channel).unwrap();
+    assert_eq!(spy.take(), ["check_open", "relay", "on_close", "relay"]);
+}
+
+#[test]
+fn relay_has_a_cap_of_its_own() {
+    let policy = Policy::new(Channels::new(1))
+        .with_caps(&[("relay", Channels::new(3))])
+        .unwrap();
+    let mut channels = operations(&policy, 8);
+    let relay = OperationContext::direct(&"relay");
+    for _ in 0..3 {
+        channels.open(&relay, Access::Granted).unwrap();
+    }
+    assert_eq!(
+        channels.open(&relay, Access::Granted),
+        Err(ChannelError::TooManyChannels)
+    );
+    channels.open(&ANN, Access::Granted).unwrap();
+    assert_eq!(
+        channels.open(&ANN, Access::Granted),
+        Err(ChannelError::TooManyChannels)
+    );
+}
+
+#[test]
+fn default_caps_are_256() {
+    assert_eq!(CHANNELS_PER_IDENTITY, Channels::new(256));
+    assert_eq!(CHANNELS_PER_CONNECTION, Channels::new(256));
+    let policy =
+        PerIdentityChannelPolicy::<u64, 2>::with_per_identity_caps(&[(9, Channels::new(300))])
+            .unwrap();
+    let opened = (0..1_000)
+        .take_while(|_| policy.check_open(&1).is_ok())
+        .count();
+    assert_eq!(opened, 256);
+    let opened = (0..1_000)
+        .take_while(|_| policy.check_open(&9).is_ok())
+        .count();
+    assert_eq!(opened, 300);
+    assert_eq!(policy.evidence().high_water, 300);
+    let mut manager = ChannelManager::<1_000>::default();
+    assert_eq!(
+        (0..1_000).take_while(|_| manager.open().is_ok()).count(),
+        256
+    );
+}
+
+#[test]
+fn cap_of_zero_admits_nothing() {
+    let policy = Policy::new(Channels::new(0));
+    assert_eq!(
+        policy.check_open(&"ann"),
+        Err(ChannelError::TooManyChannels)
+    );
+    assert_eq!(policy.identities(), 0, "and takes no line");
+}
+
+#[test]
+fn full_identity_table_refuses_newcomers_and_forgets_nobody() {
+    let policy = Policy::new(Channels::new(2));
+    for identity in ["a", "b", "c", "d"] {
+        policy.check_open(&identity).unwrap();
+    }
+    assert_eq!(policy.check_open(&"e"), Err(ChannelError::TooManyChannels));
+    assert_eq!(policy.evidence().denied_table_full, 1);
+    policy.check_open(&"a").unwrap();
+    for identity in ["a", "b", "c", "d"] {
+        assert!(policy.open(&identity).count() > 0);
+    }
+    policy.on_close(&"b");
+    policy.check_open(&"e").unwrap();
+    assert_eq!(policy.open(&"b"), Channels::new(0));
+}
+
+#[test]
+fn caps_that_do_not_fit_the_table_are_refused() {
+    let one = Channels::new(1);
+    let twice = Policy::with_per_identity_caps(&[("a", one), ("a", one)]);
+    assert_eq!(twice.unwrap_err(), PolicyError::DuplicateIdentity);
+    let five = Policy::with_per_identity_caps(&[
+        ("a", one),
+        ("b", one),
+        ("c", one),
+        ("d", one),
+        ("e", one),
+    ]);
+    assert_eq!(five.unwrap_err(), PolicyError::TableTooSmall);
+}
+
+#[test]
+fn no_cap_still_has_the_bound_of_the_connection() {
+    let mut channels = operations(NoCap, 99);
+    let opened = (0..99)
+        .take_while(|_| channels.open(&ANN, Access::Granted).is_ok())
+        .count();
+    assert_eq!(
+        opened, 8,
+        "what the manager was built for, whatever the bound says"
+    );
+}
+
+#[test]
+fn id_is_reused_after_its_drain_and_as_late_as_possible() {
+    let mut manager = ChannelManager::<3>::new(Channels::new(3));
+    let ids: Vec<_> = (0..3).map(|_| manager.open().unwrap().to_wire()).collect();
+    assert_eq!(ids, [0, 1, 2]);
+    assert_eq!(manager.open(), Err(ChannelError::TooManyChannels));
+    for id in [1, 0] {
+        manager.close(ChannelId::from_wire(id)).unwrap();
+        assert_eq!(
+            manager.open(),
+            Err(ChannelError::TooManyChannels),
+            "draining counts"
+        );
+    }
+    manager.drained(ChannelId::from_wire(1)).unwrap();
+    manager.drained(ChannelId::from_wire(0)).unwrap();
+    assert_eq!(manager.held(), Channels::new(1));
+    assert_eq!(manager.open().unwrap().to_wire(), 1, "freed longest ago");
+    assert_eq!(manager.open().unwrap().to_wire(), 0);
+}
+
+#[test]
+fn each_misuse_of_an_id_has_its_own_error() {
+    let mut channels = operations(NoCap, 8);
+    let channel = channels.open(&ANN, Access::Granted).unwrap();
+    let unknown = ChannelId::from_wire(5);
+    let absurd = ChannelId::from_wire(u32::MAX);
+    for id in [unknown, absurd] {
+        assert_eq!(channels.close(&ANN, id), Err(CloseError::UnknownChannel));
+        assert_eq!(channels.drained(id), Err(CloseError::UnknownChannel));
+    }
+    assert_eq!(channels.drained(channel), Err(CloseError::NotClosing));
+    assert_eq!(channels.close(&BOB, channel), Err(CloseError::NotTheOpener));
+    channels.close(&ANN, channel).unwrap();
+    assert_eq!(
+        channels.close(&ANN, channel),
+        Err(CloseError::AlreadyClosing)
+    );
+    channels.drained(channel).unwrap();
+    assert_eq!(
+        channels.close(&ANN, channel),
+        Err(CloseError::UnknownChannel)
+    );
+    let all = [
+        CloseError::UnknownChannel,
+        CloseError::NotTheOpener,
+        CloseError::AlreadyClosing,
+        CloseError::NotClosing,
+    ];
+    let codes: std::collections::BTreeSet<_> = all.iter().map(CloseError::code).collect();
+    assert_eq!(codes.len(), all.len());
+    assert!(all.iter().all(|error| error.explain().len() > 20));
+}

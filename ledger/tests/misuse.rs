@@ -1,0 +1,279 @@
+//! Each misuse of the tokens: refused without effect, and fatal in a debug build.
+//!
+//! Run once more with `--release`: the panics expected here are a debug build's, and the
+//! assertions after them are a release build's.
+
+mod support;
+
+use ingress_ledger::{
+    Bytes, ChannelLifecyclePolicy, Channels, ConnectionPermits, ConnectionUse, IngressFootprint,
+    IngressLedger, Instant, Issuer, Lane, Misuse, OpenError, Owner, PerIdentityChannelPolicy,
+};
+use support::profiles::{THREE_LANES, sound};
+
+const NOW: Instant = Instant::from_nanos(1_000_000_000);
+const FOOTPRINT: IngressFootprint = IngressFootprint::new(Bytes::new(100)).unwrap();
+
+type Ledger<'a> = IngressLedger<'a, 32>;
+
+fn open(issuer: &Issuer) -> Ledger<'_> {
+    Ledger::new(&sound(THREE_LANES), issuer).unwrap()
+}
+
+fn connection() -> ConnectionUse {
+    ConnectionUse::new(Lane::Anonymous, Owner(1))
+}
+
+#[test]
+#[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
+fn foreign_token_is_refused_without_effect() {
+    let issuer = Issuer::new();
+    let (mut mine, mut other) = (open(&issuer), open(&issuer));
+    let (mut here, mut there) = (connection(), connection());
+    // Like-numbered tickets on both ledgers, so that only the seal tells them apart.
+    let token = mine
+        .request(&mut here, FOOTPRINT, Instant::MAX, Some(NOW))
+        .unwrap();
+    let twin = other
+        .request(&mut there, FOOTPRINT, Instant::MAX, Some(NOW))
+        .unwrap();
+    assert_eq!(token.ticket(), twin.ticket());
+    assert!(!other.holds_slot(&token));
+    assert_eq!(other.deadline(&token), None);
+    let before = other.evidence();
+    let refused = other.complete(token, &mut there).unwrap_err();
+    assert_eq!(refused.misuse, Misuse::ForeignToken);
+    assert_eq!(other.evidence(), before);
+    let refused = other.cancel(refused.token, &mut there).unwrap_err();
+    assert_eq!(other.evidence(), before);
+    mine.complete(refused.token, &mut here).unwrap();
+    other.complete(twin, &mut there).unwrap();
+    assert!(mine.evidence().release_balanced() && other.evidence().release_balanced());
+}
+
+#[test]
+#[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
+fn token_of_another_issuer_is_refused_without_effect() {
+    let (issuer, stranger) = (Issuer::new(), Issuer::new());
+    let (mut mine, mut other) = (open(&issuer), open(&stranger));
+    let (mut here, mut there) = (connection(), connection());
+    let token = mine
+        .request(&mut here, FOOTPRINT, Instant::MAX, Some(NOW))
+        .unwrap();
+    let twin = other
+        .request(&mut there, FOOTPRINT, Instant::MAX, Some(NOW))
+        .unwrap();
+    let refused = mine.cancel(twin, &mut here).unwrap_err();
+    assert_eq!(refused.misuse, Misuse::ForeignToken);
+    other.cancel(refused.token, &mut there).unwrap();
+    mine.cancel(token, &mut here).unwrap();
+}
+
+#[test]
+#[cfg_attr(
+    debug_assertions,
+    should_panic(expected = "admitted on another connection")
+)]
+fn token_of_another_connection_is_refused_without_effect() {
+    let issuer = Issuer::new();
+    let mut ledger = open(&issuer);
+    let mut mine = connection();
+    let mut other = ConnectionUse::new(Lane::Anonymous, Owner(2));
+    let token = ledger
+        .request(&mut mine, FOOTPRINT, Instant::MAX, Some(NOW))
+        .unwrap();
+    let second = ledger
+        .request(&mut other, FOOTPRINT, Instant::MAX, Some(NOW))
+        .unwrap();
+    let before = ledger.evidence();
+    let refused = ledger.complete(token, &mut other).unwrap_err();
+    assert_eq!(refused.misuse, Misuse::WrongConnection);
+    assert_eq!(ledger.evidence(), before);
+    assert_eq!(other.outstanding().count(), 1);
+    ledger.complete(refused.token, &mut mine).unwrap();
+    ledger.complete(second, &mut other).unwrap();
+}
+
+#[test]
+#[cfg_attr(
+    debug_assertions,
+    should_panic(expected = "admitted on another connection")
+)]
+fn token_of_a_connection_with_nothing_outstanding_is_refused() {
+    let issuer = Issuer::new();
+    let mut ledger = open(&issuer);
+    let mut mine = connection();
+    let token = ledger
+        .request(&mut mine, FOOTPRINT, Instant::MAX, Some(NOW))
+        .unwrap();
+    let refused = ledger.cancel(token, &mut connection()).unwrap_err();
+    assert_eq!(refused.misuse, Misuse::WrongConnection);
+    ledger.cancel(refused.token, &mut mine).unwrap();
+}
+
+#[test]
+#[cfg_attr(debug_assertions, should_panic(expected = "holds no slot"))]
+fn waiting_token_cannot_be_completed() {
+    let issuer = Issuer::new();
+    let mut ledger = open(&issuer);
+    let mut connections: Vec<_> = (0..5).map(|_| connection()).collect();
+    let mut held: Vec<_> = connections
+        .iter_mut()
+        .map(|one| {
+            ledger
+                .request(one, FOOTPRINT, Instant::MAX, Some(NOW))
+                .unwrap()
+        })
+        .collect();
+    let before = ledger.evidence();
+    let waiting = held.pop().unwrap();
+    assert!(!ledger.holds_slot(&waiting));
+    let refused = ledger.complete(waiting, &mut connections[4]).unwrap_err();
+    assert_eq!(refused.misuse, Misuse::NotServing);
+    assert_eq!(ledger.evidence(), before);
+    ledger.cancel(refused.token, &mut connections[4]).unwrap();
+    for (token, connection) in held.into_iter().zip(&mut connections) {
+        ledger.complete(token, connection).unwrap();
+    }
+}
+
+#[test]
+fn dropped_token_is_counted_as_a_leak() {
+    let issuer = Issuer::new();
+    let mut ledger = open(&issuer);
+    drop(
+        ledger
+            .request(&mut connection(), FOOTPRINT, Instant::MAX, Some(NOW))
+            .unwrap(),
+    );
+    let evidence = ledger.evidence();
+    assert_eq!(evidence.leaked, 1);
+    assert_eq!(issuer.leaked(), 1);
+    assert_eq!(
+        evidence.outstanding(),
+        1,
+        "what it was charged stays charged"
+    );
+    assert!(!evidence.release_balanced());
+}
+
+#[test]
+#[cfg_attr(
+    debug_assertions,
+    should_panic(expected = "dropped without being released")
+)]
+fn operation_after_a_leak_fails_a_debug_build() {
+    let issuer = Issuer::new();
+    let mut ledger = open(&issuer);
+    drop(
+        ledger
+            .request(&mut connection(), FOOTPRINT, Instant::MAX, Some(NOW))
+            .unwrap(),
+    );
+    assert_eq!(ledger.select_next(NOW), None);
+    assert_eq!(ledger.evidence().leaked, 1);
+}
+
+#[test]
+fn dropped_permits_are_counted_as_leaks() {
+    let issuer = Issuer::new();
+    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    drop(permits.admit(Lane::Anonymous, Some(NOW)).unwrap());
+    assert_eq!(permits.evidence().leaked, 1);
+    assert!(!permits.evidence().release_balanced());
+    let issuer = Issuer::new();
+    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    drop(permits.admit_refusal(Lane::Anonymous, NOW).unwrap());
+    assert_eq!(issuer.leaked(), 1);
+}
+
+#[test]
+#[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
+fn token_outlives_its_ledger_and_is_foreign_to_the_next() {
+    let issuer = Issuer::new();
+    let mut ledger = open(&issuer);
+    let mut connection = connection();
+    let token = ledger
+        .request(&mut connection, FOOTPRINT, Instant::MAX, Some(NOW))
+        .unwrap();
+    drop(ledger);
+    assert_eq!(issuer.leaked(), 0);
+    let mut next = open(&issuer);
+    let refused = next.cancel(token, &mut connection).unwrap_err();
+    assert_eq!(refused.misuse, Misuse::ForeignToken);
+    drop(refused);
+    assert_eq!(issuer.leaked(), 1, "dropped at last, it is a leak");
+}
+
+#[test]
+#[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
+fn foreign_permits_are_refused_without_effect() {
+    let issuer = Issuer::new();
+    let mut mine = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let mut other = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let permit = mine.admit(Lane::Anonymous, Some(NOW)).unwrap();
+    let twin = other.admit(Lane::Anonymous, Some(NOW)).unwrap();
+    let before = other.evidence();
+    let refused = other.release(permit).unwrap_err();
+    assert_eq!(refused.misuse, Misuse::ForeignToken);
+    assert_eq!(other.evidence(), before);
+    mine.release(refused.token).unwrap();
+    other.release(twin).unwrap();
+}
+
+#[test]
+#[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
+fn foreign_refusal_permits_are_refused_without_effect() {
+    let issuer = Issuer::new();
+    let mut mine = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let mut other = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let permit = mine.admit_refusal(Lane::Anonymous, NOW).unwrap();
+    let twin = other.admit_refusal(Lane::Anonymous, NOW).unwrap();
+    let refused = other.release_refusal(permit).unwrap_err();
+    assert_eq!(refused.misuse, Misuse::ForeignToken);
+    assert_eq!(other.evidence().lanes.anonymous.refusals_in_use, 1);
+    mine.release_refusal(refused.token).unwrap();
+    other.release_refusal(twin).unwrap();
+}
+
+#[test]
+#[cfg_attr(
+    debug_assertions,
+    should_panic(expected = "given back that was not counted")
+)]
+fn channel_given_back_twice_is_a_fault() {
+    let policy = PerIdentityChannelPolicy::<u32, 4>::new(Channels::new(2));
+    policy.check_open(&1).unwrap();
+    policy.on_close(&1);
+    policy.on_close(&1);
+    assert_eq!(policy.evidence().faults, 1);
+    assert_eq!(policy.evidence().closed, 1);
+}
+
+#[test]
+fn ledger_keeps_its_profile_for_life() {
+    let issuer = Issuer::new();
+    let profile = sound(THREE_LANES);
+    let mut ledger = open(&issuer);
+    assert_eq!(ledger.open(&profile), Err(OpenError::AlreadyOpen));
+    let mut permits = ConnectionPermits::closed(&issuer);
+    permits.open(&profile).unwrap();
+    assert_eq!(permits.open(&profile), Err(OpenError::AlreadyOpen));
+}
+
+#[test]
+fn table_smaller_than_the_profile_is_refused() {
+    let issuer = Issuer::new();
+    let profile = sound(THREE_LANES);
+    // Eight slots and three queues of four.
+    assert_eq!(profile.tickets_needed().unwrap().count(), 20);
+    let refused = IngressLedger::<'_, 19>::new(&profile, &issuer).unwrap_err();
+    assert_eq!(
+        refused,
+        OpenError::TableTooSmall {
+            needed: profile.tickets_needed()
+        }
+    );
+    assert!(refused.to_string().contains("TICKETS"));
+    assert!(IngressLedger::<'_, 20>::new(&profile, &issuer).is_ok());
+}
