@@ -1,4 +1,4 @@
-//! The byte storage of all connections and slots; `all zero` at rest, so that it costs no image size.
+//! The shape of the byte areas that connections and slots have, and of the windows onto them.
 //!
 //! Every area has room for a message frame in front of its payload and for word padding behind it,
 //! because a capOS transfer is a capnp message whose payload sits between the two:
@@ -12,6 +12,8 @@
 //! ```
 //!
 //! Areas start on a word boundary, and so do all windows that are handed out.
+
+pub use crate::table::Buffers;
 
 /// Bytes that a transfer's message frame takes in front of its payload: the segment table, the root
 /// struct pointer and the data pointer of a message with one `Data` field.
@@ -36,33 +38,6 @@ pub(crate) const NOTE_AREA: usize = PREFIX + NOTE_BYTES + WORD;
 /// One area of bytes on a word boundary.
 #[repr(C, align(8))]
 pub(crate) struct Area<const BYTES: usize>(pub(crate) [u8; BYTES]);
-
-/// All buffers of a server with `CONNS` connection records and `SLOTS` serving slots.
-///
-/// Meant to live in a `static`: [`Buffers::new`] is all zeros, so a linker puts it into BSS.
-pub struct Buffers<const CONNS: usize, const SLOTS: usize> {
-    pub(crate) inputs: [Area<INPUT_AREA>; CONNS],
-    pub(crate) notes: [Area<NOTE_AREA>; CONNS],
-    pub(crate) slots: [Area<SLOT_AREA>; SLOTS],
-}
-
-impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
-    /// Zeroed buffers.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            inputs: [const { Area([0; INPUT_AREA]) }; CONNS],
-            notes: [const { Area([0; NOTE_AREA]) }; CONNS],
-            slots: [const { Area([0; SLOT_AREA]) }; SLOTS],
-        }
-    }
-}
-
-impl<const CONNS: usize, const SLOTS: usize> Default for Buffers<CONNS, SLOTS> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// Where the bytes of one receive go.
 #[derive(Debug)]

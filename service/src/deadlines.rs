@@ -1,7 +1,9 @@
 //! One deadline a connection, in a timing wheel: set, cancel and expire in O(1) each, whatever the
 //! number of connections (INV-DEADLINES). Never early; late by less than one [`TICK`].
 
-use ingress_ledger::{Instant, Span};
+use ingress_ledger::Instant;
+#[cfg(test)]
+use ingress_ledger::Span;
 
 use crate::chain::Chains;
 
@@ -9,7 +11,8 @@ use crate::chain::Chains;
 const TICK_SHIFT: u32 = 24;
 
 /// How late a deadline may be noticed at most.
-pub(crate) const TICK: Span = Span::from_nanos(1 << TICK_SHIFT);
+#[cfg(test)]
+const TICK: Span = Span::from_nanos(1 << TICK_SHIFT);
 
 /// Buckets of the wheel; a deadline further away than they reach waits in the last one and is put on
 /// again from there.

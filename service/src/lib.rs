@@ -19,13 +19,35 @@
 #![forbid(unsafe_code)]
 
 pub mod action;
+mod answers;
+mod api;
+pub mod assets;
 pub mod buffers;
 mod chain;
 mod deadlines;
 pub mod distinct;
+mod drain;
+pub mod evidence;
+mod flow;
 pub mod grants;
 pub mod http;
 pub mod ids;
+mod input;
+mod output;
+mod parse;
 pub mod policy;
+mod record;
+mod record_format;
+mod release;
+mod respond;
+pub mod route;
+pub mod server;
+mod steps;
+mod table;
 pub mod tag;
 pub mod wire;
+
+pub use action::{Action, Unanswered};
+pub use buffers::Buffers;
+pub use ids::ConnId;
+pub use server::{Config, Now, Server, State};

@@ -1,82 +1,440 @@
 //! The boundary of the library: inputs, outputs and windows. No I/O, no clock, no allocation.
 //!
 //! The caller owns the sockets. It tells the server what happened (`accepted`, `received`, `sent`,
-//! `peer_closed`, `failed`, `closed`, `tick`) and then takes [`Action`]s until there are none:
+//! `failed`, `closed`, `tick`) and then takes [`Action`]s until there are none:
 //!
 //! ```text
-//!            accepted ──▶ ┌────────┐ ──▶ Receive(conn)  ── receive_window ──▶ socket
-//!   received/peer_closed ▶│        │
-//!                   sent ▶│ Server │ ──▶ Send(conn)     ── send_window ─────▶ socket
-//!                 failed ▶│        │
-//!                 closed ▶│        │ ──▶ Close(conn) or Abort(conn), then `closed`
-//!                   tick ▶└────────┘ ──▶ next_deadline
+//!    accepted ──▶ ┌────────┐ ──▶ Receive(conn) ── receive_window ──▶ socket
+//!    received ──▶ │        │
+//!        sent ──▶ │ Server │ ──▶ Send(conn) ───── send_window ─────▶ socket
+//!      failed ──▶ │        │
+//!      closed ──▶ │        │ ──▶ Close(conn) or Abort(conn), then `closed`
+//!        tick ──▶ └────────┘ ──▶ next_deadline, evidence
 //! ```
 //!
 //! Rules for the caller:
 //! 1. At most one receive and one send of a connection are outstanding, because each is asked for by
-//!    one action and answered by one input. Its window stays where it is until then.
-//! 2. After `Close` or `Abort` it closes the socket, waits for what is outstanding on it (answering it
-//!    or not makes no difference), and calls [`Server::closed`]; only then is the record used again.
+//!    one action and answered by one input. A window stays where it is until then.
+//! 2. After `Close` or `Abort` it closes the socket, waits for what is outstanding on it (telling the
+//!    server of it or not makes no difference), and calls [`Server::closed`]. Only then is the record,
+//!    and any buffer that the kernel could still read, used again.
 //! 3. Inputs about a connection that is gone are ignored, so late completions need no bookkeeping.
+//! 4. Time does not run backwards; `None` says that the clock could not be read, and then whatever
+//!    needs a deadline is refused.
 
-use ingress_ledger::{Instant, Lane};
+use ingress_ledger::{
+    AcceptBackoff, AcceptFailure, BackoffLimits, ConnectionPermits, IngressLedger, Instant, Issuer, Lane,
+    OpenError, PerLane, Span,
+};
 
 use crate::action::{Action, Unanswered};
 use crate::buffers::{Buffers, ReceiveWindow, SendWindow};
-use crate::ids::ConnId;
+use crate::drain::Drain;
+use crate::evidence::{Evidence, ServiceCounters, ServingState};
+use crate::http::date::HttpDate;
+use crate::ids::{ConnId, JitterSeed};
+use crate::output::Sent;
+use crate::policy::{Policy, TICKETS};
+use crate::record::{Operations, Phase};
 
 /// The monotonic time, or `None` when the clock could not be read.
 pub type Now = Option<Instant>;
 
-impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
-    /// Sets a server up in memory that the caller reserved (two statics in the guest).
-    pub fn start(state: &'m mut State<CONNS, SLOTS>, buffers: &'m mut Buffers<CONNS, SLOTS>, config: Config) -> Self;
+static ISSUER: Issuer = Issuer::new();
 
-    /// A connection was accepted by the listener of `lane`; its first action follows.
+/// How long the service is quiet before its evidence is due.
+const SETTLE: Span = Span::from_millis(100);
+
+/// How old the last evidence gets while every quiet moment is short.
+const EVIDENCE_AGE_MAX: Span = Span::from_secs(5);
+
+/// What a server is started with.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The resolved policy.
+    pub policy: Policy,
+    /// Where the jitter of `Retry-After` starts.
+    pub jitter: JitterSeed,
+    /// The time of the start.
+    pub now: Instant,
+}
+
+/// A reading of the wall clock, tied to the monotonic one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WallClock {
+    /// Seconds since 1970, UTC.
+    pub unix_seconds: u64,
+    /// The monotonic time of the reading.
+    pub at: Instant,
+}
+
+/// The accounts of a server: small, not zero at rest. Meant to live in a `static`.
+pub struct State {
+    pub(crate) permits: ConnectionPermits<'static>,
+    pub(crate) ledger: IngressLedger<'static, TICKETS>,
+    pub(crate) backoff: AcceptBackoff,
+    pub(crate) policy: Option<Policy>,
+    pub(crate) service: PerLane<ServiceCounters>,
+    pub(crate) jitter: JitterSeed,
+    pub(crate) drain: Option<Drain>,
+    /// Connections that are not quiet, and records that are not free.
+    pub(crate) busy: u32,
+    pub(crate) live: u32,
+    pub(crate) started: Instant,
+    /// The latest time that was seen.
+    pub(crate) clock: Instant,
+    wall: Option<WallClock>,
+    date: Option<HttpDate>,
+    /// Counts what an evidence line would show; as of the last line; and when each last changed.
+    activity: u64,
+    reported: u64,
+    active_at: Instant,
+    reported_at: Instant,
+    turn: u8,
+}
+
+impl State {
+    /// Nothing is served before [`Server::start`].
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            permits: ConnectionPermits::closed(&ISSUER),
+            ledger: IngressLedger::closed(&ISSUER),
+            backoff: AcceptBackoff::new(BackoffLimits::DEFAULT),
+            policy: None,
+            service: PerLane {
+                anonymous: ServiceCounters::ZERO,
+                local_health: ServiceCounters::ZERO,
+                provider_health: ServiceCounters::ZERO,
+            },
+            jitter: JitterSeed::new(1),
+            drain: None,
+            busy: 0,
+            live: 0,
+            started: Instant::ZERO,
+            clock: Instant::ZERO,
+            wall: None,
+            date: None,
+            activity: 0,
+            reported: 0,
+            active_at: Instant::ZERO,
+            reported_at: Instant::ZERO,
+            turn: 0,
+        }
+    }
+
+    /// All counters.
+    pub(crate) fn evidence(&self) -> Evidence {
+        Evidence {
+            enabled: PerLane::from_fn(|lane| self.is_enabled(lane)),
+            ledger: self.ledger.evidence(),
+            permits: self.permits.evidence(),
+            service: PerLane::from_fn(|lane| ServiceCounters {
+                accepts_spun: self.backoff.spun(lane),
+                accepts_consumed: self.backoff.consumed(lane),
+                ..self.service[lane]
+            }),
+            uptime: self.clock.since(self.started),
+            state: self.serving_state(),
+        }
+    }
+
+    pub(crate) fn is_enabled(&self, lane: Lane) -> bool {
+        self.policy.as_ref().is_some_and(|policy| policy.profile.is_enabled(lane))
+    }
+
+    pub(crate) const fn serving_state(&self) -> ServingState {
+        if self.drain.is_some() { ServingState::Draining } else { ServingState::Serving }
+    }
+
+    /// The present date, rendered once a second.
+    pub(crate) fn date(&mut self) -> Option<HttpDate> {
+        let wall = self.wall?;
+        let passed = self.clock.since(wall.at).as_millis() / 1000;
+        let second = wall.unix_seconds.saturating_add(passed);
+        if self.date.is_none_or(|date| date.unix_seconds() != second) {
+            self.date = Some(HttpDate::from_unix_seconds(second));
+        }
+        self.date
+    }
+
+    /// Notes that something happened that evidence shows.
+    pub(crate) const fn note_activity(&mut self) {
+        self.activity = self.activity.wrapping_add(1);
+        self.active_at = self.clock;
+    }
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Why a server is not started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartError {
+    /// The policy asks for more slots than there are buffers, or more connections than records.
+    MemoryTooSmall,
+    /// The ledger or the permits do not open.
+    Ledger(OpenError),
+}
+
+impl core::fmt::Display for StartError {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::MemoryTooSmall => out.write_str("the policy asks for more than the buffers hold"),
+            Self::Ledger(error) => error.fmt(out),
+        }
+    }
+}
+
+impl core::error::Error for StartError {}
+
+/// The service, less its sockets.
+pub struct Server<'m, const CONNS: usize, const SLOTS: usize> {
+    pub(crate) state: &'m mut State,
+    pub(crate) memory: &'m mut Buffers<CONNS, SLOTS>,
+}
+
+impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
+    /// Sets a server up, in memory that the caller reserved and that was never used before.
     ///
     /// # Errors
-    /// [`Unanswered`]: close the socket at once.
-    pub fn accepted(&mut self, lane: Lane, now: Now) -> Result<ConnId, Unanswered>;
+    /// A policy that does not fit the memory.
+    pub fn start(
+        state: &'m mut State,
+        memory: &'m mut Buffers<CONNS, SLOTS>,
+        config: Config,
+    ) -> Result<Self, StartError> {
+        let limits = config.policy.profile.limits();
+        if limits.slots.count() as usize > SLOTS || limits.connections.count() as usize > CONNS {
+            return Err(StartError::MemoryTooSmall);
+        }
+        state.ledger.open(&config.policy.profile).map_err(StartError::Ledger)?;
+        state.permits.open(&config.policy.profile).map_err(StartError::Ledger)?;
+        state.policy = Some(config.policy);
+        state.jitter = config.jitter;
+        state.started = config.now;
+        state.clock = config.now;
+        state.active_at = config.now;
+        state.reported_at = config.now;
+        // The first line shows that a service which nobody used is balanced.
+        state.activity = 1;
+        Ok(Self { state, memory })
+    }
 
-    /// Whether another accept may be started on that lane's listener now (drain, accept back-off).
-    pub fn may_accept(&self, lane: Lane, now: Now) -> bool;
+    /// Sets the wall clock, which `Date` fields follow from then on.
+    pub const fn set_wall_clock(&mut self, wall: WallClock) {
+        self.state.wall = Some(wall);
+    }
 
-    /// An accept of `lane` failed; if the fault spins, `may_accept` is false for a while.
-    pub fn accept_failed(&mut self, lane: Lane, fault: AcceptFault, now: Now);
+    /// A connection was accepted by the listener of `lane`; actions for it follow.
+    ///
+    /// # Errors
+    /// [`Unanswered`]: close the socket at once; it is counted.
+    pub fn accepted(&mut self, lane: Lane, now: Now) -> Result<ConnId, Unanswered> {
+        self.observe(now);
+        self.state.note_activity();
+        self.state.backoff.accepted(lane);
+        self.admit(lane, now)
+    }
 
-    /// Where the bytes of a receive go. Only for a connection whose `Receive` was just taken.
-    pub fn receive_window(&mut self, conn: ConnId) -> Option<ReceiveWindow<'_>>;
+    /// Whether another accept may be started on that lane's listener now.
+    #[must_use]
+    pub fn may_accept(&self, lane: Lane, now: Now) -> bool {
+        let at = now.unwrap_or(self.state.clock);
+        self.state.backoff.may_accept(lane, at) && self.takes_connections(lane)
+    }
 
-    /// A receive finished with `bytes` payload bytes in the window (0 = the peer closed its side).
-    pub fn received(&mut self, conn: ConnId, bytes: usize, now: Now);
+    /// An accept of `lane` failed; if it would fail again at once, `may_accept` is false for a while.
+    pub fn accept_failed(&mut self, lane: Lane, failure: AcceptFailure, now: Now) {
+        self.observe(now);
+        self.state.note_activity();
+        self.state.backoff.failed(lane, failure, self.state.clock);
+    }
 
-    /// The bytes of a send. Only for a connection whose `Send` was just taken.
-    pub fn send_window(&mut self, conn: ConnId) -> Option<SendWindow<'_>>;
+    /// Where the bytes of a receive go. `None` if none was asked for.
+    pub fn receive_window(&mut self, conn: ConnId) -> Option<ReceiveWindow<'_>> {
+        let parts = self.memory.parts(conn)?;
+        if !parts.record.outstanding.receive {
+            return None;
+        }
+        parts.record.input.open_window(parts.input)
+    }
 
-    /// A send finished: the socket took the first `bytes` of the payload (maybe not all).
-    pub fn sent(&mut self, conn: ConnId, bytes: usize, now: Now);
+    /// A receive finished with `bytes` payload bytes in its window; 0: the peer sends no more.
+    pub fn received(&mut self, conn: ConnId, bytes: usize, now: Now) {
+        self.observe(now);
+        let Some(parts) = self.memory.parts(conn) else { return };
+        if !core::mem::take(&mut parts.record.outstanding.receive) {
+            return;
+        }
+        parts.record.input.close_window(parts.input, bytes);
+        parts.record.peer_closed |= bytes == 0;
+        match parts.record.phase {
+            Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body if bytes > 0 => self.advance(conn, now),
+            Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body => self.close_after_peer(conn),
+            Phase::Answering | Phase::Lingering => self.discard(conn, bytes),
+            Phase::Free | Phase::Waiting | Phase::Closing => {}
+        }
+        self.dispatch(now);
+    }
+
+    /// The bytes of a send. `None` if none was asked for.
+    pub fn send_window(&mut self, conn: ConnId) -> Option<SendWindow<'_>> {
+        let (record, area) = self.memory.output(conn)?;
+        if !record.outstanding.send {
+            return None;
+        }
+        record.output.window(area)
+    }
+
+    /// A send finished: the socket took the first `bytes` of its payload.
+    pub fn sent(&mut self, conn: ConnId, bytes: usize, now: Now) {
+        self.observe(now);
+        let Some((record, area)) = self.memory.output(conn) else { return };
+        if !core::mem::take(&mut record.outstanding.send) || record.phase == Phase::Closing {
+            return;
+        }
+        match record.output.sent(area, bytes) {
+            Sent::Partly => self.want_send(conn),
+            Sent::Wholly if record.phase == Phase::Body => self.advance(conn, now),
+            Sent::Wholly => self.finish(conn, now),
+        }
+        self.dispatch(now);
+    }
 
     /// A receive or a send failed, or the peer reset the connection: it is over.
-    pub fn failed(&mut self, conn: ConnId, now: Now);
+    pub fn failed(&mut self, conn: ConnId, now: Now) {
+        self.observe(now);
+        self.end(conn, Ending::Abort);
+        self.dispatch(now);
+    }
 
-    /// The socket is closed and nothing is outstanding on it: the record may be used again.
-    pub fn closed(&mut self, conn: ConnId, now: Now);
+    /// The socket is closed and nothing is outstanding on it: its record may be used again.
+    pub fn closed(&mut self, conn: ConnId, now: Now) {
+        self.observe(now);
+        if self.memory.record(conn).is_some() {
+            self.end(conn, Ending::Abort);
+            self.forget(conn);
+            self.dispatch(now);
+        }
+    }
 
     /// Lets deadlines pass. Cheap: call it once a turn, and at `next_deadline` at the latest.
-    pub fn tick(&mut self, now: Now);
+    pub fn tick(&mut self, now: Now) {
+        self.observe(now);
+        if let Some(at) = now {
+            while let Some(index) = self.memory.deadlines.expire(at) {
+                if let Some(conn) = self.memory.id_of(index) {
+                    self.time_out(conn, now);
+                }
+            }
+            self.advance_drain(at);
+        }
+        self.dispatch(now);
+    }
 
-    /// The next thing to do, protected lanes first in turn with the public one.
-    pub fn next_action(&mut self) -> Option<Action>;
+    /// The next thing to do; lanes take turns.
+    pub fn next_action(&mut self) -> Option<Action> {
+        for _ in Lane::ALL {
+            self.state.turn = (self.state.turn.saturating_add(1)) % 3;
+            let list = u16::from(self.state.turn);
+            while let Some(index) = self.memory.ready.first(list) {
+                self.memory.ready.remove(index);
+                let conn = self.memory.id_of(index)?;
+                let Some(record) = self.memory.record(conn) else { continue };
+                let action = take_action(conn, &mut record.wanted, &mut record.outstanding);
+                if !record.wanted.is_empty() {
+                    self.memory.ready.push(list, index);
+                }
+                if action.is_some() {
+                    return action;
+                }
+            }
+        }
+        None
+    }
 
     /// When `tick` is needed next at the latest.
-    pub fn next_deadline(&self) -> Option<Instant>;
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let mut next = self.memory.deadlines.next();
+        let resumes = Lane::ALL.map(|lane| self.state.backoff.resumes(lane).filter(|at| *at > self.state.clock));
+        let others = [self.state.ledger.next_expiry(), self.evidence_at(), self.drain_deadline()];
+        for at in resumes.into_iter().chain(others).flatten() {
+            next = Some(next.map_or(at, |next| next.min(at)));
+        }
+        next
+    }
 
-    /// Whether an evidence line is due: quiet for a moment, and changed since the last.
-    pub fn evidence_due(&mut self, now: Now) -> bool;
+    /// Whether an evidence line is due: something changed since the last, and the service has been
+    /// quiet for a moment, or is quiet now and the last line is old.
+    pub fn evidence_due(&mut self, now: Now) -> bool {
+        self.observe(now);
+        let due = self.evidence_at().is_some_and(|at| at <= self.state.clock);
+        if due {
+            self.state.reported = self.state.activity;
+            self.state.reported_at = self.state.clock;
+        }
+        due
+    }
 
-    /// All counters, for the evidence line (`Display`).
-    pub fn evidence(&self) -> Evidence;
+    /// All counters; `Display` is the evidence line.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        self.state.evidence()
+    }
 
-    /// Whether a drain has come to its end: exit 0.
-    pub fn finished(&self) -> bool;
+    /// Whether a drain has come to its end, its last evidence reported: exit 0.
+    #[must_use]
+    pub fn finished(&self) -> bool {
+        self.is_drained() && self.state.reported == self.state.activity
+    }
+
+    fn evidence_at(&self) -> Option<Instant> {
+        let state = &self.state;
+        let quiet = state.busy == 0 && state.ledger.evidence().is_quiescent();
+        if !quiet || state.reported == state.activity {
+            return None;
+        }
+        Some(state.active_at.after(SETTLE).min(state.reported_at.after(EVIDENCE_AGE_MAX)))
+    }
+
+    fn observe(&mut self, now: Now) {
+        if let Some(now) = now {
+            self.state.clock = self.state.clock.max(now);
+        }
+    }
+}
+
+/// How a socket is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// In order.
+    Close,
+    /// At once.
+    Abort,
+}
+
+/// Moves the most urgent wanted operation over to the outstanding ones.
+fn take_action(conn: ConnId, wanted: &mut Operations, outstanding: &mut Operations) -> Option<Action> {
+    if core::mem::take(&mut wanted.abort) {
+        outstanding.abort = true;
+        return Some(Action::Abort(conn));
+    }
+    if core::mem::take(&mut wanted.close) {
+        outstanding.close = true;
+        return Some(Action::Close(conn));
+    }
+    if core::mem::take(&mut wanted.send) {
+        outstanding.send = true;
+        return Some(Action::Send(conn));
+    }
+    if core::mem::take(&mut wanted.receive) {
+        outstanding.receive = true;
+        return Some(Action::Receive(conn));
+    }
+    None
 }

@@ -76,6 +76,12 @@ impl Methods {
         self.0 & (1 << method as u8) != 0
     }
 
+    /// The methods of either set.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// The methods of the set, in the order of [`Method`].
     pub fn iter(self) -> impl Iterator<Item = Method> {
         [

@@ -1,0 +1,204 @@
+//! Every counter of the service as one plain copy, and the console line that shows them
+//! (INV-EVIDENCE: fixed size, no record of any single attempt, no secret and no address).
+//!
+//! The line is `key=value` words. `<lane>` is `anonymous`, `local_health` or `provider_health`; a lane
+//! without listener shows only its `admitted_` and `conns_admitted_`, which are 0.
+//!
+//! | key | counts |
+//! |---|---|
+//! | `admitted_<lane>` | requests admitted, to a slot or to the queue |
+//! | `completed_<lane>` | of these, fully served |
+//! | `cancelled_<lane>` | of these, ended otherwise: time-out, close, reset |
+//! | `expired_<lane>` | of the cancelled, those whose deadline passed in the queue |
+//! | `overload_<kind>_<lane>` | requests refused: `lane_pool_full`, `per_connection_limit`, `rate_limited` (429); `aggregate_full`, `byte_budget_exhausted`, `deadline_exceeded`, `clock_lost` (503) |
+//! | `route_denied_<lane>` | requests denied because path or method is not one of the lane's |
+//! | `high_water_<lane>` | most slots held at once |
+//! | `waiting_high_water_<lane>` | most requests waiting for a slot at once |
+//! | `conns_admitted_<lane>` | connections that got a permit |
+//! | `conns_released_<lane>` | permits given back |
+//! | `conns_refused_<lane>` | connections refused a permit |
+//! | `conns_turned_away_<lane>` | connections closed without being asked for a permit: while draining, or without a free record |
+//! | `conns_high_water_<lane>` | most permits held at once |
+//! | `refusals_unanswered_<lane>` | of the refused, those closed unanswered at the ceiling of refusals |
+//! | `idle_closed_<lane>` | idle connections closed to let newcomers in |
+//! | `timed_out_<lane>` | connections or requests ended by a phase deadline |
+//! | `accepts_failed_<lane>` | accepts that failed |
+//! | `rate_<lane>` | `budget`, `exempt` or `unmetered` |
+//! | `status_<code>_<lane>` | responses begun with that status; those never sent are left out |
+//! | `responses_<class>xx` | responses begun, by class, all lanes |
+//! | `outstanding` | requests admitted and not ended |
+//! | `release_balanced` | `true` if `completed + cancelled + outstanding == admitted` and the like for permits hold on every lane |
+//! | `leaked`, `faults` | tokens dropped unreleased; accounting faults: always 0 |
+//! | `slots_high_water`, `conns_high_water`, `bytes_high_water`, `bytes_in_flight` | of all lanes together |
+//! | `uptime_ms` | since the start |
+//! | `state` | `serving` or `draining` |
+//!
+//! Per listener, `accepted == conns_admitted + conns_refused + conns_turned_away`.
+
+use core::fmt;
+
+use ingress_ledger::{
+    EvidenceSnapshot, Lane, OverloadKind, PerLane, PermitEvidence, RatePolicy, Span,
+};
+
+use crate::http::status::{Status, StatusCounters};
+
+/// What the service itself counts on one lane, beside the ledger and the permits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServiceCounters {
+    /// Responses begun, by status.
+    pub responses: StatusCounters,
+    /// Connections closed without being asked for a permit.
+    pub turned_away: u64,
+    /// Idle connections closed to let newcomers in.
+    pub idle_closed: u64,
+    /// Connections or requests ended by a phase deadline.
+    pub timed_out: u64,
+    /// Accepts that failed and would have failed again at once.
+    pub accepts_spun: u64,
+    /// Accepts that failed and lost their connection.
+    pub accepts_consumed: u64,
+}
+
+impl ServiceCounters {
+    /// All zero.
+    pub const ZERO: Self = Self {
+        responses: StatusCounters::new(),
+        turned_away: 0,
+        idle_closed: 0,
+        timed_out: 0,
+        accepts_spun: 0,
+        accepts_consumed: 0,
+    };
+}
+
+/// Whether the service takes work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServingState {
+    /// It does.
+    Serving,
+    /// It finishes what it has.
+    Draining,
+}
+
+impl ServingState {
+    /// The word in answers and on the evidence line.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Serving => "serving",
+            Self::Draining => "draining",
+        }
+    }
+}
+
+/// Everything that is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evidence {
+    /// Lanes that have a listener.
+    pub enabled: PerLane<bool>,
+    /// Requests.
+    pub ledger: EvidenceSnapshot,
+    /// Connections.
+    pub permits: PermitEvidence,
+    /// The rest.
+    pub service: PerLane<ServiceCounters>,
+    /// Time since the start.
+    pub uptime: Span,
+    /// Whether the service takes work.
+    pub state: ServingState,
+}
+
+impl Evidence {
+    /// Whether every token is accounted for: requests and connections, on every lane.
+    #[must_use]
+    pub fn release_balanced(&self) -> bool {
+        self.ledger.release_balanced() && self.permits.release_balanced()
+    }
+
+    /// Responses of a class, on all lanes.
+    #[must_use]
+    pub fn responses_of_class(&self, class: u16) -> u64 {
+        self.service
+            .iter()
+            .fold(0, |sum, (_, service)| sum.saturating_add(service.responses.of_class(class)))
+    }
+
+    fn lane(&self, lane: Lane, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = lane.name();
+        let requests = &self.ledger.lanes[lane].counters;
+        let conns = &self.permits.lanes[lane].counters;
+        let service = &self.service[lane];
+        if !self.enabled[lane] {
+            return write!(
+                out,
+                "admitted_{name}={} conns_admitted_{name}={} ",
+                requests.admitted, conns.admitted
+            );
+        }
+        for (key, count) in [
+            ("admitted", requests.admitted),
+            ("completed", requests.completed),
+            ("cancelled", requests.cancelled),
+            ("expired", requests.expired),
+            ("route_denied", requests.route_denied),
+            ("high_water", requests.slots_high_water),
+            ("waiting_high_water", requests.waiting_high_water),
+            ("conns_admitted", conns.admitted),
+            ("conns_released", conns.released),
+            ("conns_refused", conns.refused),
+            ("conns_turned_away", service.turned_away),
+            ("conns_high_water", conns.high_water),
+            ("refusals_unanswered", conns.refusals_unanswered),
+            ("idle_closed", service.idle_closed),
+            ("timed_out", service.timed_out),
+            ("accepts_failed", service.accepts_spun.saturating_add(service.accepts_consumed)),
+        ] {
+            write!(out, "{key}_{name}={count} ")?;
+        }
+        for kind in OverloadKind::ALL {
+            write!(out, "overload_{}_{name}={} ", kind.code(), requests.overloads[kind])?;
+        }
+        for status in Status::ALL.into_iter().filter(|status| service.responses.of(*status) > 0) {
+            write!(out, "status_{}_{name}={} ", status.code(), service.responses.of(status))?;
+        }
+        write!(out, "rate_{name}={} ", rate_word(self.ledger.lanes[lane].rate))
+    }
+}
+
+/// How a rate policy is called.
+#[must_use]
+pub const fn rate_word(rate: RatePolicy) -> &'static str {
+    match rate {
+        RatePolicy::Budget(_) => "budget",
+        RatePolicy::LoopbackExempt => "exempt",
+        RatePolicy::Unmetered => "unmetered",
+    }
+}
+
+impl fmt::Display for Evidence {
+    /// The words of the evidence line, one line, without a prefix.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for lane in Lane::ALL {
+            self.lane(lane, out)?;
+        }
+        for class in 2..=5 {
+            write!(out, "responses_{class}xx={} ", self.responses_of_class(class))?;
+        }
+        write!(
+            out,
+            "outstanding={} release_balanced={} leaked={} faults={} slots_high_water={} conns_high_water={} \
+             bytes_high_water={} bytes_in_flight={} uptime_ms={} state={}",
+            self.ledger.outstanding(),
+            self.release_balanced(),
+            self.ledger.leaked,
+            self.ledger.faults.saturating_add(self.permits.faults),
+            self.ledger.slots_high_water,
+            self.permits.high_water,
+            self.ledger.bytes_high_water,
+            self.ledger.bytes_in_flight,
+            self.uptime.as_millis(),
+            self.state.word(),
+        )
+    }
+}

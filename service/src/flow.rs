@@ -1,0 +1,182 @@
+//! The path of a connection, top to bottom:
+//! accept → lane → permit → parse → route → respond → release.
+//!
+//! ```text
+//! admit ──▶ permit ──▶ advance ──▶ parse ──▶ route ──▶ reserve ──▶ serve ──▶ finish ──▶ end
+//!   │ none     │          ▲          │ fault    │ denial    │ overload         │
+//!   ▼          ▼          │          ▼          ▼           ▼                  │
+//! turn away  refuse       │        answer ── answer ───── answer ──▶ finish    │
+//!                         └──────────────── next request ◀─────────────────────┘
+//! ```
+//!
+//! Keeps INV-LANE (a lane is the listener's, and nothing below reads it from anywhere else),
+//! INV-ROUTES (a denied request reaches no handler) and INV-RELEASE (one site ends a request, one
+//! ends a connection; both in `release`).
+
+use ingress_ledger::{ConnectionPermit, ConnectionUse, IngressOverload, Instant, Lane, Owner, PermitRefusal, Selected};
+
+use crate::action::Unanswered;
+use crate::answers::Problem;
+use crate::http::fault::Fault;
+use crate::http::head::Persistence;
+use crate::ids::ConnId;
+use crate::parse::Parsed;
+use crate::record::{After, Phase};
+use crate::route::Denial;
+use crate::server::{Ending, Now, Server};
+
+impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
+    /// Accept, lane, permit: the lane is that of the listener that accepted, before a byte is read.
+    pub(crate) fn admit(&mut self, lane: Lane, now: Now) -> Result<ConnId, Unanswered> {
+        if !self.takes_connections(lane) {
+            return Err(self.turn_away(lane, Unanswered::LaneClosed));
+        }
+        let Some(conn) = self.memory.claim_record() else {
+            return Err(self.turn_away(lane, Unanswered::NoRecord));
+        };
+        if !self.state.permits.can_admit(lane) {
+            // A newcomer is preferred to an idler of its own lane, never to a working connection.
+            self.close_oldest_idle(lane);
+        }
+        match self.state.permits.admit(lane, now) {
+            Ok(permit) => self.open(conn, permit, now),
+            Err(refusal) => self.refuse(conn, (lane, refusal), now)?,
+        }
+        Ok(conn)
+    }
+
+    /// A permit was given: the head is awaited.
+    fn open(&mut self, conn: ConnId, permit: ConnectionPermit<'static>, now: Now) {
+        let usage = permit.connection_use(Owner(conn.to_word()));
+        let head = self.phases(permit.lane()).head;
+        self.reset_record(conn, usage, Some(permit), None);
+        self.enter(conn, Phase::Fresh);
+        self.set_deadline(conn, now.map(|now| now.after(head)));
+        self.want_receive(conn);
+    }
+
+    /// No permit was given: the peer is told so, if few enough are being told.
+    fn refuse(&mut self, conn: ConnId, (lane, refusal): (Lane, PermitRefusal), now: Now) -> Result<(), Unanswered> {
+        let permit = now.and_then(|now| self.state.permits.admit_refusal(lane, now).ok());
+        let Some(permit) = permit else {
+            self.memory.free_record(conn);
+            return Err(Unanswered::RefusalCeiling);
+        };
+        let deadline = permit.deadline();
+        let usage = ConnectionUse::new(lane, Owner(conn.to_word()));
+        self.reset_record(conn, usage, None, Some(permit));
+        let problem = Problem::of_refusal(refusal, &mut self.state.jitter);
+        self.answer(conn, problem, After::Linger, now);
+        self.set_deadline(conn, Some(deadline));
+        Ok(())
+    }
+
+    /// Parse, route, reserve: as far as the input reaches.
+    pub(crate) fn advance(&mut self, conn: ConnId, now: Now) {
+        while self.phase(conn).is_reading() {
+            match self.parse(conn) {
+                Ok(Parsed::Partial) => return self.await_more(conn, now),
+                Ok(Parsed::Interim) => return self.send_interim(conn, now),
+                Ok(Parsed::Denied(denial, after)) => self.deny(conn, denial, after, now),
+                Ok(Parsed::Whole) => self.reserve(conn, now),
+                Err(fault) => self.answer_fault(conn, fault, now),
+            }
+        }
+    }
+
+    /// No route for it on this lane: counted, answered, no handler entered.
+    fn deny(&mut self, conn: ConnId, denial: Denial, after: After, now: Now) {
+        let lane = self.lane(conn);
+        self.state.ledger.route_denied(lane);
+        self.answer(conn, Problem::of_denial(denial), after, now);
+    }
+
+    /// The request's form is at fault: what follows it cannot be trusted, so it is the last.
+    pub(crate) fn answer_fault(&mut self, conn: ConnId, fault: Fault, now: Now) {
+        if let Some(record) = self.memory.record(conn) {
+            record.input.discard();
+            record.request.persistence = Persistence::Close;
+        }
+        self.answer(conn, Problem::of_fault(fault), After::Linger, now);
+    }
+
+    /// Admission: a reservation that holds a slot or waits for one, or a typed overload.
+    fn reserve(&mut self, conn: ConnId, now: Now) {
+        let Some(record) = self.memory.record(conn) else { return };
+        let ledger = &mut self.state.ledger;
+        let Some(footprint) = ledger.footprint(record.lane()) else { return };
+        match ledger.request(&mut record.usage, footprint, Instant::MAX, now) {
+            Ok(reservation) => {
+                let has_slot = ledger.holds_slot(&reservation);
+                record.reservation = Some(reservation);
+                self.enter(conn, Phase::Waiting);
+                self.set_deadline(conn, None);
+                if has_slot {
+                    self.serve(conn, now);
+                }
+            }
+            Err(overload) => self.answer_overload(conn, overload, now),
+        }
+    }
+
+    /// Not admitted, or not in time. A lane that has no connection left keeps none for a retry.
+    fn answer_overload(&mut self, conn: ConnId, overload: IngressOverload, now: Now) {
+        let is_lane_full = !self.state.permits.can_admit(self.lane(conn));
+        let after = if is_lane_full { After::Linger } else { self.after_request(conn) };
+        let problem = Problem::of_overload(overload, &mut self.state.jitter);
+        self.answer(conn, problem, after, now);
+    }
+
+    /// Gives free slots to whoever is next; tells those whose deadline has passed.
+    pub(crate) fn dispatch(&mut self, now: Now) {
+        let Some(at) = now else { return };
+        while let Some(selected) = self.state.ledger.select_next(at) {
+            match selected {
+                Selected::Dispatched(chosen) => self.serve(ConnId::from_word(chosen.owner.0), now),
+                Selected::Expired(chosen) => {
+                    let conn = ConnId::from_word(chosen.owner.0);
+                    self.count_time_out(conn);
+                    self.release_request(conn, Outcome::Cancelled);
+                    self.answer_overload(conn, IngressOverload::DeadlineExceeded, now);
+                }
+            }
+        }
+    }
+
+    /// Respond: the handler writes into the slot's buffer, bounded by it and by the deadline.
+    fn serve(&mut self, conn: ConnId, now: Now) {
+        let after = self.after_request(conn);
+        let is_written = self.respond(conn, after, now);
+        if !is_written {
+            return self.end(conn, Ending::Abort);
+        }
+        let write = self.phases(self.lane(conn)).write;
+        let deadline = self.request_deadline(conn).zip(now);
+        self.enter(conn, Phase::Answering);
+        self.set_deadline(conn, deadline.map(|(deadline, now)| deadline.min(now.after(write))));
+        self.want_send(conn);
+    }
+
+    /// The answer was sent: release, then the next request or the end.
+    pub(crate) fn finish(&mut self, conn: ConnId, now: Now) {
+        self.release_request(conn, Outcome::Served);
+        let Some(record) = self.memory.record(conn) else { return };
+        match record.after {
+            After::NextRequest => {
+                self.enter(conn, Phase::Idle);
+                self.advance(conn, now);
+            }
+            After::Close => self.end(conn, Ending::Close),
+            After::Linger => self.linger(conn, now),
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Its answer was sent in full.
+    Served,
+    /// In any other way.
+    Cancelled,
+}

@@ -1,0 +1,141 @@
+//! How requests and connections end: one site each (INV-RELEASE).
+//!
+//! A buffer that the kernel may still read or write is not given to anybody else: a request whose
+//! answer is being sent when its connection ends keeps reservation and slot until the caller says that
+//! the socket is closed.
+
+use ingress_ledger::Lane;
+
+use crate::action::Unanswered;
+use crate::flow::Outcome;
+use crate::ids::ConnId;
+use crate::record::{After, Operations, Phase};
+use crate::server::{Ending, Now, Server};
+use crate::table::list_of;
+
+/// Most bytes that are thrown away after a last answer.
+const DISCARD_MAX: usize = 256 * 1024;
+
+impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
+    /// Ends a request: gives its reservation and its slot back.
+    pub(crate) fn release_request(&mut self, conn: ConnId, outcome: Outcome) {
+        let Some(record) = self.memory.record(conn) else { return };
+        record.body = None;
+        let slot = record.slot.take();
+        if let Some(reservation) = record.reservation.take() {
+            let ledger = &mut self.state.ledger;
+            let released = match outcome {
+                Outcome::Served => ledger.complete(reservation, &mut record.usage),
+                Outcome::Cancelled => ledger.cancel(reservation, &mut record.usage),
+            };
+            // Neither can be refused: the reservation is this ledger's and this connection's, and it
+            // was served from a slot. If it is all the same, the token's drop counts it as leaked.
+            drop(released);
+            self.state.note_activity();
+        }
+        if let Some(slot) = slot {
+            self.memory.free_slot(slot);
+        }
+    }
+
+    /// Ends a connection: gives its permit back and has its socket closed.
+    pub(crate) fn end(&mut self, conn: ConnId, ending: Ending) {
+        let Some(record) = self.memory.record(conn) else { return };
+        if record.phase == Phase::Closing {
+            return;
+        }
+        let is_being_read = record.outstanding.send;
+        if let Some(permit) = record.permit.take() {
+            drop(self.state.permits.release(permit));
+        }
+        if let Some(permit) = record.refusal.take() {
+            drop(self.state.permits.release_refusal(permit));
+        }
+        record.wanted = match ending {
+            Ending::Close => Operations { close: true, ..Operations::NONE },
+            Ending::Abort => Operations { abort: true, ..Operations::NONE },
+        };
+        let list = list_of(record.lane());
+        if !is_being_read {
+            self.release_request(conn, Outcome::Cancelled);
+        }
+        self.state.note_activity();
+        self.enter(conn, Phase::Closing);
+        self.memory.deadlines.cancel(conn.index());
+        self.memory.ready.push(list, conn.index());
+    }
+
+    /// Forgets a connection whose socket is closed.
+    pub(crate) fn forget(&mut self, conn: ConnId) {
+        self.release_request(conn, Outcome::Cancelled);
+        self.memory.ready.remove(conn.index());
+        self.memory.free_record(conn);
+        self.state.live = self.state.live.saturating_sub(1);
+    }
+
+    /// The last answer was sent, but a close now could reset the connection and take it with it.
+    pub(crate) fn linger(&mut self, conn: ConnId, now: Now) {
+        let Some(record) = self.memory.record(conn) else { return };
+        record.input.discard();
+        if record.peer_closed {
+            return self.end(conn, Ending::Close);
+        }
+        let has_deadline = record.refusal.is_some();
+        self.enter(conn, Phase::Lingering);
+        if !has_deadline {
+            self.set_deadline(conn, now.map(|now| now.after(LINGER)));
+        }
+        self.want_receive(conn);
+    }
+
+    /// Throws away what came in after the last answer.
+    pub(crate) fn discard(&mut self, conn: ConnId, bytes: usize) {
+        let Some(record) = self.memory.record(conn) else { return };
+        record.input.discard();
+        record.discarded = record.discarded.saturating_add(bytes);
+        if record.phase != Phase::Lingering {
+            return;
+        }
+        if bytes == 0 || record.discarded > DISCARD_MAX {
+            self.end(conn, Ending::Close);
+        } else {
+            self.want_receive(conn);
+        }
+    }
+
+    /// The peer sends no more and is owed nothing.
+    pub(crate) fn close_after_peer(&mut self, conn: ConnId) {
+        self.end(conn, Ending::Close);
+    }
+
+    /// Closes the connection of a lane that has been idle for longest.
+    pub(crate) fn close_oldest_idle(&mut self, lane: Lane) {
+        let Some(conn) = self.memory.idle.first(list_of(lane)).and_then(|index| self.memory.id_of(index)) else {
+            return;
+        };
+        let closed = &mut self.state.service[lane].idle_closed;
+        *closed = closed.saturating_add(1);
+        self.end(conn, Ending::Close);
+    }
+
+    /// Counts a connection that is closed without being asked for a permit.
+    pub(crate) fn turn_away(&mut self, lane: Lane, why: Unanswered) -> Unanswered {
+        let count = &mut self.state.service[lane].turned_away;
+        *count = count.saturating_add(1);
+        why
+    }
+
+    /// What follows the answer to a request that was read whole.
+    pub(crate) fn after_request(&self, conn: ConnId) -> After {
+        let is_draining = self.state.drain.is_some();
+        let Some(record) = self.memory.peek(conn) else { return After::Close };
+        match record.request.persistence {
+            crate::http::head::Persistence::Close if record.input.is_empty() => After::Close,
+            crate::http::head::Persistence::KeepAlive if !is_draining => After::NextRequest,
+            _ => After::Linger,
+        }
+    }
+}
+
+/// How long input is thrown away after a last answer.
+const LINGER: ingress_ledger::Span = ingress_ledger::Span::from_secs(1);

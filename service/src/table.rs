@@ -1,0 +1,164 @@
+//! The connection table, and everything that is all zeros at rest: records, buffers, lists, deadlines.
+
+use ingress_ledger::Lane;
+
+use crate::buffers::{Area, INPUT_AREA, NOTE_AREA, SLOT_AREA};
+use crate::chain::Chains;
+use crate::deadlines::Deadlines;
+use crate::ids::{ConnId, Slot};
+use crate::output::Source;
+use crate::record::{Phase, Record};
+
+const LANE_LISTS: usize = 3;
+
+/// All memory of a server with `CONNS` connection records and `SLOTS` serving slots.
+///
+/// Meant to live in a `static`. [`Buffers::new`] is all zeros, so that a linker puts it into BSS and
+/// it costs no image size. `CONNS` is best a few more than the connections that are served at once:
+/// refused and closing ones need a record too.
+pub struct Buffers<const CONNS: usize, const SLOTS: usize> {
+    pub(crate) records: [Record; CONNS],
+    inputs: [Area<INPUT_AREA>; CONNS],
+    notes: [Area<NOTE_AREA>; CONNS],
+    slots: [Area<SLOT_AREA>; SLOTS],
+    /// Connections with something for the caller to do, a list for each lane.
+    pub(crate) ready: Chains<CONNS, LANE_LISTS>,
+    /// Idle connections, oldest first, a list for each lane.
+    pub(crate) idle: Chains<CONNS, LANE_LISTS>,
+    /// Free records: never used ones are those from `fresh_records` on.
+    free_records: Chains<CONNS, 1>,
+    fresh_records: u16,
+    free_slots: Chains<SLOTS, 1>,
+    fresh_slots: u16,
+    pub(crate) deadlines: Deadlines<CONNS>,
+}
+
+/// One connection's record together with its bytes.
+pub(crate) struct Parts<'a> {
+    pub(crate) record: &'a mut Record,
+    pub(crate) input: &'a mut [u8; INPUT_AREA],
+    pub(crate) note: &'a mut [u8; NOTE_AREA],
+}
+
+impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
+    /// No connections.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            records: [const { Record::FREE }; CONNS],
+            inputs: [const { Area([0; INPUT_AREA]) }; CONNS],
+            notes: [const { Area([0; NOTE_AREA]) }; CONNS],
+            slots: [const { Area([0; SLOT_AREA]) }; SLOTS],
+            ready: Chains::new(),
+            idle: Chains::new(),
+            free_records: Chains::new(),
+            fresh_records: 0,
+            free_slots: Chains::new(),
+            fresh_slots: 0,
+            deadlines: Deadlines::new(),
+        }
+    }
+
+    /// The record of a connection that is still there.
+    pub(crate) fn record(&mut self, conn: ConnId) -> Option<&mut Record> {
+        let record = self.records.get_mut(usize::from(conn.index()))?;
+        (record.generation == conn.generation() && record.phase != Phase::Free).then_some(record)
+    }
+
+    /// The record of a connection that is still there, to look at.
+    pub(crate) fn peek(&self, conn: ConnId) -> Option<&Record> {
+        let record = self.records.get(usize::from(conn.index()))?;
+        (record.generation == conn.generation() && record.phase != Phase::Free).then_some(record)
+    }
+
+    /// A connection that is still there, with its bytes.
+    pub(crate) fn parts(&mut self, conn: ConnId) -> Option<Parts<'_>> {
+        let index = usize::from(conn.index());
+        let record = self.records.get_mut(index)?;
+        if record.generation != conn.generation() || record.phase == Phase::Free {
+            return None;
+        }
+        Some(Parts { record, input: &mut self.inputs.get_mut(index)?.0, note: &mut self.notes.get_mut(index)?.0 })
+    }
+
+    /// A connection's record with the area that its output is in.
+    pub(crate) fn output(&mut self, conn: ConnId) -> Option<(&mut Record, &mut [u8])> {
+        let index = usize::from(conn.index());
+        let record = self.records.get_mut(index)?;
+        if record.generation != conn.generation() || record.phase == Phase::Free {
+            return None;
+        }
+        let area = match record.output.source {
+            Source::Note => &mut self.notes.get_mut(index)?.0[..],
+            Source::Slot => &mut self.slots.get_mut(record.slot.as_ref()?.index())?.0[..],
+        };
+        Some((record, area))
+    }
+
+    /// The present id of a record's connection.
+    pub(crate) fn id_of(&self, index: u16) -> Option<ConnId> {
+        let record = self.records.get(usize::from(index))?;
+        Some(ConnId::from_parts(index, record.generation))
+    }
+
+    /// Takes a free record; the caller fills it.
+    pub(crate) fn claim_record(&mut self) -> Option<ConnId> {
+        let index = match self.free_records.first(0) {
+            Some(index) => {
+                self.free_records.remove(index);
+                index
+            }
+            None if usize::from(self.fresh_records) < CONNS => {
+                let index = self.fresh_records;
+                self.fresh_records = index.saturating_add(1);
+                index
+            }
+            None => return None,
+        };
+        let record = self.records.get_mut(usize::from(index))?;
+        record.generation = record.generation.wrapping_add(1);
+        record.phase = Phase::Fresh;
+        Some(ConnId::from_parts(index, record.generation))
+    }
+
+    /// Gives a record back.
+    pub(crate) fn free_record(&mut self, conn: ConnId) {
+        if let Some(record) = self.record(conn) {
+            record.phase = Phase::Free;
+            self.free_records.push(0, conn.index());
+        }
+    }
+
+    /// Takes a free slot.
+    pub(crate) fn claim_slot(&mut self) -> Option<Slot> {
+        if let Some(index) = self.free_slots.first(0) {
+            self.free_slots.remove(index);
+            return Some(Slot(index));
+        }
+        let index = self.fresh_slots;
+        (usize::from(index) < SLOTS).then(|| {
+            self.fresh_slots = index.saturating_add(1);
+            Slot(index)
+        })
+    }
+
+    /// Gives a slot back.
+    pub(crate) fn free_slot(&mut self, slot: Slot) {
+        self.free_slots.push(0, slot.0);
+    }
+}
+
+impl<const CONNS: usize, const SLOTS: usize> Default for Buffers<CONNS, SLOTS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The list of a lane.
+pub(crate) const fn list_of(lane: Lane) -> u16 {
+    match lane {
+        Lane::Anonymous => 0,
+        Lane::LocalHealth => 1,
+        Lane::ProviderHealth => 2,
+    }
+}
