@@ -32,6 +32,7 @@ mod tree;
 pub use binaries::{Binaries, Images};
 pub use error::{Fault, GrantPair, ManifestError};
 pub use export::export;
+pub use image::loaded_bytes;
 pub use location::{At, Location};
 pub use model::{Grant, GrantKind, Manifest, Marker, Process, Service, System};
 pub use package::{IMAGE_BYTES_MAX, LaneRules, Options, build, check, check_manifest};

@@ -32,7 +32,8 @@ pub struct Options {
     pub lane_rules: LaneRules,
     /// What is done to binaries.
     pub images: Images,
-    /// Size of the kernel that the package is for, in bytes; it shares [`IMAGE_BYTES_MAX`].
+    /// What the kernel that the package is for has in [`loaded_bytes`](crate::loaded_bytes); it
+    /// shares [`IMAGE_BYTES_MAX`].
     pub kernel_bytes: usize,
 }
 

@@ -1,6 +1,5 @@
 //! The format itself: unknown, missing and mistyped fields are refused where they stand.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test file uses its part of the support")]
 
 mod support;

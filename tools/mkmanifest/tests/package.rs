@@ -1,6 +1,5 @@
 //! Packages: what is packed is what was written, and what is too much is refused.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test file uses its part of the support")]
 
 mod support;
@@ -180,6 +179,16 @@ fn a_package_that_is_too_large_beside_its_kernel_is_refused() {
         error.contains(&format!("has {bytes} bytes and may have {}", bytes - 1)),
         "{error}"
     );
+}
+
+#[test]
+fn a_kernel_counts_for_what_is_loaded_of_it() {
+    assert_eq!(mkmanifest::loaded_bytes(&program(0x90)), 64 + 56 + 16);
+    assert_eq!(mkmanifest::loaded_bytes(b"no ELF file"), 11);
+    // Headers that lie about their sizes count whole.
+    let mut lying = program(0x90);
+    lying[64 + 32..64 + 40].fill(0xff);
+    assert_eq!(mkmanifest::loaded_bytes(&lying), lying.len());
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Every policy rule refuses what it is there to refuse, at the field at fault.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "each test file uses its part of the support")]
 
 mod support;

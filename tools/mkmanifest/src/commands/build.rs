@@ -30,7 +30,7 @@ pub(crate) struct Build {
 impl Build {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
         let kernel_bytes = match &self.kernel {
-            Some(kernel) => read(kernel)?.len(),
+            Some(kernel) => mkmanifest::loaded_bytes(&read(kernel)?),
             None => 0,
         };
         let options = Options {

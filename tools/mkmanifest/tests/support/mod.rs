@@ -107,7 +107,7 @@ pub(crate) struct Directory(PathBuf);
 impl Directory {
     pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("mkmanifest-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
+        std::fs::create_dir_all(&path).expect("a temporary directory can be made");
         Self(path)
     }
 
@@ -117,7 +117,7 @@ impl Directory {
 
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.0.join(name);
-        std::fs::write(&path, bytes).unwrap();
+        std::fs::write(&path, bytes).expect("a temporary file can be written");
         path
     }
 }
