@@ -1,6 +1,134 @@
 //! From the firmware's jump to the first process: machine entry, start info,
-//! boot package, launch.
+//! memory, devices, boot package, launch.
 
+pub(crate) mod launch;
 pub(crate) mod start_info;
 
+use alloc::string::ToString;
+
+use harness_kernel::boot_package;
+use harness_net::NetConfig;
+
+use crate::cpu;
+use crate::device::console::{self, print_line};
+use crate::device::exit::{Ending, leave};
+use crate::device::pic;
+use crate::kernel::{Kernel, SystemFacts};
+use crate::memory::layout::{self, PAGE_BYTES};
+use crate::memory::region::Region;
+use crate::memory::{frames, heap, kernel_map};
+use crate::network::Network;
+use crate::object::terminal::Terminal;
+use crate::process::ProcessIndex;
+use crate::time;
+use crate::trap::descriptors;
+use launch::Minted;
+
 core::arch::global_asm!(include_str!("entry.s"));
+
+/// The kernel heap. The network's buffers are most of it: 1,216 connections of
+/// 6 KiB each; what else is allocated is bounded and small.
+const HEAP_BYTES: usize = 10 * 1024 * 1024;
+
+/// From the machine entry: `start_info` is a physical address.
+#[unsafe(no_mangle)]
+extern "C" fn kernel_main(start_info: u64) -> ! {
+    console::prepare();
+    let measurement = time::start_measurement();
+    let info = match start_info::read(start_info) {
+        Ok(info) => info,
+        Err(error) => refuse(format_args!("{}", error.explain())),
+    };
+    let image = layout::image();
+    let kernel = Region {
+        start: image.code.wrapping_sub(layout::KERNEL_BASE),
+        length: image.end.wrapping_sub(image.code),
+    };
+    frames::start(&info.usable, &[kernel, info.package]);
+    if start_memory(&info).is_err() {
+        refuse(format_args!("the machine has too little memory"));
+    }
+    console::start();
+    descriptors::load();
+    pic::start();
+    let package = match package_bytes(&info) {
+        Some(package) => package,
+        None => refuse(format_args!("boot package lies outside usable memory")),
+    };
+    let plan = match boot_package::read(package) {
+        Ok(plan) => plan,
+        Err(error) => refuse(format_args!("{error}")),
+    };
+    let mut network = Network::new(NetConfig::new(secret()));
+    crate::network::card::add_cards(&mut network);
+    let mut minted = Minted::new(network.stack.transport_count());
+    let processes = match launch::launch(&plan, &mut minted) {
+        Ok(processes) => processes,
+        Err(error) => refuse(format_args!("{error}")),
+    };
+    if let Err(error) = time::finish_measurement(measurement) {
+        refuse(format_args!("{}", error.explain()));
+    }
+    time::read_date();
+    print_line!("started ns={}", time::now());
+    crate::kernel::start(Kernel {
+        processes,
+        running: None,
+        running_since: 0,
+        authorities: minted.authorities,
+        network,
+        terminal: Terminal::start(),
+        facts: SystemFacts {
+            motd: plan.motd.to_string(),
+            hostname: plan.hostname.to_string(),
+            log_level: plan.log_level,
+            decisive: ProcessIndex(plan.decisive),
+        },
+    })
+}
+
+fn start_memory(info: &start_info::StartInfo) -> Result<(), frames::OutOfFrames> {
+    let end = info
+        .usable
+        .iter()
+        .chain([&info.package])
+        .map(Region::end)
+        .max()
+        .unwrap_or(0)
+        .min(layout::PHYSICAL_LIMIT)
+        .next_multiple_of(PAGE_BYTES);
+    cpu::harden();
+    let root = kernel_map::build(end)?;
+    // SAFETY: the new tables map the image where it runs, and the boot stack.
+    unsafe { cpu::load_tables(root.address()) };
+    heap::start(HEAP_BYTES)
+}
+
+/// The boot package, through the map of all memory.
+fn package_bytes(info: &start_info::StartInfo) -> Option<&'static [u8]> {
+    if info.package.end() > layout::PHYSICAL_LIMIT || info.package.length == 0 {
+        return None;
+    }
+    let length = usize::try_from(info.package.length).ok()?;
+    let start = layout::physical_pointer(info.package.start);
+    // SAFETY: the region is mapped, was taken out of the frame pool, and is
+    // never written again.
+    Some(unsafe { core::slice::from_raw_parts(start, length) })
+}
+
+/// Two words that a peer cannot guess; from the processor's random numbers, or
+/// else from its counter.
+fn secret() -> [u64; 2] {
+    [0, 1].map(|salt: u64| {
+        cpu::random_word().unwrap_or_else(|| cpu::time_stamp().rotate_left(17) ^ salt)
+    })
+}
+
+/// Ends a machine whose boot cannot go on.
+fn refuse(reason: core::fmt::Arguments<'_>) -> ! {
+    print_line!("boot refused: {reason}");
+    print_line!("exit {}", Ending::BootRefused.name());
+    console::drain();
+    leave(Ending::BootRefused)
+}
+

@@ -1,6 +1,7 @@
 //! The interval timer: channel 0 interrupts once per arming, channel 2 measures
 //! the time stamp counter's rate.
 
+use crate::cell::KernelCell;
 use crate::cpu::{port_read, port_write, time_stamp};
 
 /// Counts per second.
@@ -10,11 +11,27 @@ const CHANNEL2: u16 = 0x42;
 const CONTROL: u16 = 0x43;
 const GATE: u16 = 0x61;
 
+/// Whether channel 0 is armed and has not interrupted yet.
+static ARMED: KernelCell<bool> = KernelCell::new(false);
+
+/// Notes that channel 0 has interrupted.
+pub(crate) fn expired() {
+    ARMED.with(|armed| *armed = false);
+}
+
+/// Arms channel 0 unless it is armed already.
+pub(crate) fn arm_if_idle(nanoseconds: u64) {
+    if !ARMED.with(|armed| *armed) {
+        arm(nanoseconds);
+    }
+}
+
 /// Arms channel 0 to interrupt after `nanoseconds`, at most 54 ms ahead.
 pub(crate) fn arm(nanoseconds: u64) {
     let counts = nanoseconds.min(54_000_000).saturating_mul(HERTZ) / 1_000_000_000;
     let counts = u16::try_from(counts.clamp(2, 0xffff)).unwrap_or(u16::MAX);
     let [low, high] = counts.to_le_bytes();
+    ARMED.with(|armed| *armed = true);
     port_write(CONTROL, 0x30);
     port_write(CHANNEL0, low);
     port_write(CHANNEL0, high);

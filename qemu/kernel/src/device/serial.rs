@@ -35,7 +35,7 @@ impl Serial {
             (0, 0x01),
             (1, 0x00),
             (3, 0x03),
-            (2, 0xc7),
+            (2, 0x07),
             (4, 0x0b),
             (1, u8::from(receive == ReceiveInterrupt::On)),
         ] {

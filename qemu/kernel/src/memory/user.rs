@@ -69,3 +69,50 @@ fn piece_pointer(space: &AddressSpace, address: u64, purpose: Purpose) -> Result
     }
     Ok(physical_pointer(entry.address().wrapping_add(address & 0xfff)))
 }
+
+/// Copies `bytes` into the page of `entry` from `offset`; what does not fit the
+/// page is left out. For pages that are being loaded, whatever their rights.
+pub(crate) fn fill_page(entry: super::page_table::Entry, offset: u64, bytes: &[u8]) {
+    let offset = offset & 0xfff;
+    let room = usize::try_from(0x1000_u64.saturating_sub(offset)).unwrap_or(0);
+    let count = bytes.len().min(room);
+    let target = physical_pointer(entry.address().wrapping_add(offset));
+    // SAFETY: the entry maps a frame of the process's own, and `count` bytes
+    // from the offset lie in it.
+    unsafe { target.copy_from_nonoverlapping(bytes.as_ptr(), count) };
+}
+
+/// Lends the range to `body`, page by page, for writing; stops when it says no.
+pub(crate) fn with_writable(
+    space: &AddressSpace,
+    range: UserRange,
+    mut body: impl FnMut(&mut [u8]) -> bool,
+) -> Result<(), NotMapped> {
+    for piece in page_pieces(range) {
+        let target = piece_pointer(space, piece.address, Purpose::Write)?;
+        // SAFETY: the piece lies in one mapped frame of a process that is not
+        // running; nothing else refers to it while `body` runs.
+        let part = unsafe { core::slice::from_raw_parts_mut(target, piece.length) };
+        if !body(part) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Lends the range to `body`, page by page, for reading; stops when it says no.
+pub(crate) fn with_readable(
+    space: &AddressSpace,
+    range: UserRange,
+    mut body: impl FnMut(&[u8]) -> bool,
+) -> Result<(), NotMapped> {
+    for piece in page_pieces(range) {
+        let source = piece_pointer(space, piece.address, Purpose::Read)?;
+        // SAFETY: as above; nothing writes to it while `body` runs.
+        let part = unsafe { core::slice::from_raw_parts(source, piece.length) };
+        if !body(part) {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -60,6 +60,16 @@ impl UserContext {
         }
     }
 
+    /// Number and arguments of a system call.
+    pub(crate) const fn system_call(&self) -> (u64, u64, u64) {
+        (self.rax, self.rdi, self.rsi)
+    }
+
+    /// Where the thread is: instruction and stack pointer.
+    pub(crate) const fn place(&self) -> (u64, u64) {
+        (self.rip, self.rsp)
+    }
+
     /// A thread about to call `entry` with up to three arguments, on a stack
     /// aligned as after a call.
     pub(crate) fn starting(entry: u64, stack_top: u64, arguments: [u64; 3]) -> Self {

@@ -1,0 +1,144 @@
+//! From the boot package to processes that are ready to run.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use harness_kernel::boot_package::{BootError, BootPlan, Grant, ProcessPlan};
+use harness_kernel::cap_table::CapTable;
+use harness_kernel::capset_page::{self, CapSetPageError, NamedCap};
+use harness_kernel::program::{self, ProgramError};
+use ingress_schema::CAP_DISCRIMINATOR_NAME;
+use ingress_schema::listen::{ListenBinding, Transport};
+
+use crate::device::console::print_line;
+use crate::memory::frames::OutOfFrames;
+use crate::object::Object;
+use crate::process::{Process, load};
+
+/// Why a boot is refused once the package itself is sound.
+pub(crate) enum LaunchError {
+    /// The package is not.
+    Package(BootError),
+    /// A program cannot be loaded.
+    Program(String, ProgramError),
+    /// A set of capabilities makes no page.
+    CapSet(String, CapSetPageError),
+    /// A listen grant names a card that the machine does not have.
+    NoTransport(String, ListenBinding),
+    /// The memory is too small.
+    OutOfFrames,
+}
+
+impl core::fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Package(error) => error.fmt(f),
+            Self::Program(name, error) => write!(f, "{name}: {error}"),
+            Self::CapSet(name, error) => write!(f, "{name}: {}", error.explain()),
+            Self::NoTransport(name, binding) => {
+                write!(f, "{name}: listen grant on {binding}, which this machine does not have")
+            }
+            Self::OutOfFrames => f.write_str("the machine has too little memory"),
+        }
+    }
+}
+
+impl From<OutOfFrames> for LaunchError {
+    fn from(_: OutOfFrames) -> Self {
+        Self::OutOfFrames
+    }
+}
+
+/// The objects that grants refer to, made as they are first named.
+pub(crate) struct Minted {
+    /// One authority for each distinct binding.
+    pub(crate) authorities: Vec<ListenBinding>,
+    endpoints: u16,
+    transports: usize,
+}
+
+impl Minted {
+    /// Nothing yet, on a machine with so many transports, the loopback included.
+    pub(crate) const fn new(transports: usize) -> Self {
+        Self {
+            authorities: Vec::new(),
+            endpoints: 0,
+            transports,
+        }
+    }
+
+    fn object(&mut self, grant: Grant) -> Result<Object, ListenBinding> {
+        Ok(match grant {
+            Grant::Console => Object::Console,
+            Grant::Terminal => Object::Terminal,
+            Grant::Timer => Object::Timer,
+            Grant::WallClock => Object::WallClock,
+            Grant::Entropy => Object::Entropy,
+            Grant::Network => Object::NetworkManager,
+            Grant::SystemInfo => Object::SystemInfo,
+            Grant::LogSink => Object::LogSink,
+            Grant::Endpoint => {
+                self.endpoints = self.endpoints.saturating_add(1);
+                Object::Endpoint(self.endpoints)
+            }
+            Grant::Listen(binding) => Object::ListenAuthority(self.authority(binding)?),
+        })
+    }
+
+    fn authority(&mut self, binding: ListenBinding) -> Result<u16, ListenBinding> {
+        let exists = match binding.transport() {
+            Transport::Any | Transport::Loopback => true,
+            Transport::Nic(number) => usize::from(number.value()) < self.transports,
+        };
+        if !exists {
+            return Err(binding);
+        }
+        let known = self.authorities.iter().position(|other| *other == binding);
+        let place = known.unwrap_or_else(|| {
+            self.authorities.push(binding);
+            self.authorities.len().saturating_sub(1)
+        });
+        u16::try_from(place).map_err(|_| binding)
+    }
+}
+
+/// Makes every process of the plan.
+pub(crate) fn launch(plan: &BootPlan<'_>, minted: &mut Minted) -> Result<Vec<Option<Process>>, LaunchError> {
+    let mut processes = Vec::with_capacity(plan.processes.len());
+    for (pid, process) in (1_u32..).zip(&plan.processes) {
+        processes.push(Some(start_process(process, pid, minted)?));
+        print_line!("process {} pid={pid} loaded", process.name);
+    }
+    Ok(processes)
+}
+
+fn start_process(plan: &ProcessPlan<'_>, pid: u32, minted: &mut Minted) -> Result<Process, LaunchError> {
+    let mut caps = CapTable::new();
+    let mut named = Vec::with_capacity(plan.grants.len().saturating_add(1));
+    let full = || LaunchError::CapSet(plan.name.clone(), CapSetPageError::TooMany);
+    let mut listens = false;
+    for grant in &plan.grants {
+        let object = minted
+            .object(grant.grant)
+            .map_err(|binding| LaunchError::NoTransport(plan.name.clone(), binding))?;
+        listens |= matches!(object, Object::ListenAuthority(_));
+        named.push(NamedCap {
+            name: &grant.name,
+            id: caps.insert(object).map_err(|_| full())?,
+            interface: object.interface(),
+        });
+    }
+    if listens {
+        named.push(NamedCap {
+            name: CAP_DISCRIMINATOR_NAME,
+            id: caps.insert(Object::Discriminator).map_err(|_| full())?,
+            interface: Object::Discriminator.interface(),
+        });
+    }
+    let page = capset_page::build(&named)
+        .map_err(|error| LaunchError::CapSet(plan.name.clone(), error))?;
+    let program = program::read(plan.file)
+        .map_err(|error| LaunchError::Program(plan.name.to_string(), error))?;
+    let loaded = load::load(&program, pid, &page)?;
+    Ok(Process::new(plan.name.clone(), pid, loaded, caps))
+}

@@ -1,0 +1,112 @@
+//! The kernel's state, and the two ways in which a process reaches it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use capos_config::LogLevel;
+use ingress_schema::listen::ListenBinding;
+
+use crate::cell::KernelCell;
+use crate::device::{console, pic};
+use crate::network::Network;
+use crate::object::terminal::Terminal;
+use crate::process::end::EndReason;
+use crate::process::{Process, ProcessIndex};
+use crate::trap::exception;
+
+static KERNEL: KernelCell<Option<Kernel>> = KernelCell::new(None);
+
+/// What the boot package says about the system itself.
+pub(crate) struct SystemFacts {
+    /// Message of the day.
+    pub(crate) motd: String,
+    /// Host name.
+    pub(crate) hostname: String,
+    /// Least level that the log takes.
+    pub(crate) log_level: LogLevel,
+    /// The process whose end ends the system, besides init.
+    pub(crate) decisive: ProcessIndex,
+}
+
+/// Everything that is not memory or a device.
+pub(crate) struct Kernel {
+    /// All processes; an ended one leaves its place empty.
+    pub(crate) processes: Vec<Option<Process>>,
+    /// The process whose state is loaded.
+    pub(crate) running: Option<ProcessIndex>,
+    /// When it got the processor.
+    pub(crate) running_since: u64,
+    /// One authority for each distinct binding.
+    pub(crate) authorities: Vec<ListenBinding>,
+    /// The network and what waits for it.
+    pub(crate) network: Network,
+    /// The terminal and who reads it.
+    pub(crate) terminal: Terminal,
+    /// What the boot package says.
+    pub(crate) facts: SystemFacts,
+}
+
+impl Kernel {
+    /// The process at `index`, while it lives.
+    pub(crate) fn process_mut(&mut self, index: ProcessIndex) -> Option<&mut Process> {
+        self.processes.get_mut(index.0)?.as_mut()
+    }
+
+    /// Gives every device its turn: network, terminal, console.
+    pub(crate) fn poll_devices(&mut self) {
+        self.network.poll();
+        self.terminal.poll();
+        console::pump(CONSOLE_TURN_BYTES);
+    }
+}
+
+/// Console bytes sent in one turn, so that output never holds a service up.
+const CONSOLE_TURN_BYTES: usize = 64;
+
+/// Hands the kernel its state and starts the first process.
+pub(crate) fn start(kernel: Kernel) -> ! {
+    KERNEL.with(|slot| slot.insert(kernel).run_next());
+    // SAFETY: `run_next` left the state of a process to be resumed, and the
+    // processor's tables are loaded.
+    unsafe { resume_user() }
+}
+
+unsafe extern "C" {
+    fn resume_user() -> !;
+}
+
+fn with_running(body: impl FnOnce(&mut Kernel, ProcessIndex)) {
+    KERNEL.with(|slot| {
+        let running = slot.as_mut().and_then(|kernel| Some((kernel.running?, kernel)));
+        match running {
+            Some((index, kernel)) => body(kernel, index),
+            None => panic!("entry from ring 3 without a running process"),
+        }
+    });
+}
+
+/// From the entry code: a system call of the running process.
+#[unsafe(no_mangle)]
+extern "C" fn handle_syscall() {
+    with_running(crate::syscall::enter::handle);
+}
+
+/// From the entry code: an interrupt or exception while a process ran.
+#[unsafe(no_mangle)]
+extern "C" fn handle_trap(vector: u64, error: u64) {
+    with_running(|kernel, index| {
+        match vector {
+            // The machine itself is broken: no process is to blame.
+            2 | 8 | 18 => panic!("{} while a process ran", exception::name(vector)),
+            0..pic::FIRST_VECTOR => {
+                let fault = exception::Fault::read(vector, error);
+                kernel.end_process(index, EndReason::Faulted(fault));
+            }
+            _ => {
+                pic::acknowledge(vector.saturating_sub(pic::FIRST_VECTOR));
+                kernel.tick();
+            }
+        }
+        kernel.run_next();
+    });
+}

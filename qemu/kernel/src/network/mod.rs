@@ -1,0 +1,309 @@
+//! The network as the kernel holds it: the stack, and for each of its objects
+//! whose it is and which calls wait for it.
+//!
+//! ```text
+//! stack event ──► object's owner ──► ready list (owner, transport)
+//!                                        │ transports in turn
+//!                    completion ◄── call waiting with the object
+//! ```
+
+pub(crate) mod card;
+mod report;
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use harness_kernel::boot_package::PROCESSES_MAX;
+use harness_kernel::ready::{ListIndex, NodeIndex, ReadyLists};
+use harness_kernel::user_range::UserRange;
+use harness_net::{
+    Event, Instant, LISTENERS_MAX, ListenerId, NetConfig, NetStack, PollBudget, SocketId,
+    TRANSPORTS_MAX, TransportId,
+};
+use ingress_schema::listen::ListenBinding;
+
+use crate::process::ProcessIndex;
+use crate::syscall::complete::Ticket;
+use crate::time;
+use card::Card;
+
+/// Accepts that may wait at one listener.
+pub(crate) const ACCEPTS_MAX: usize = 16;
+/// The list of what belongs to no single transport: wildcard listeners and
+/// outgoing connections.
+const OTHER_LIST: usize = TRANSPORTS_MAX;
+
+/// A receive that waits.
+#[derive(Clone, Copy)]
+pub(crate) struct Receive {
+    /// Whose call it is.
+    pub(crate) ticket: Ticket,
+    /// Most bytes wanted.
+    pub(crate) longest: u32,
+}
+
+/// A send that waits for room: the call is done over when there is some.
+#[derive(Clone, Copy)]
+pub(crate) struct Send {
+    /// Whose call it is.
+    pub(crate) ticket: Ticket,
+    /// The parameters with the bytes.
+    pub(crate) params: Option<UserRange>,
+}
+
+/// What the kernel knows of a connection.
+pub(crate) struct Connection {
+    /// The stack's name for it.
+    pub(crate) id: SocketId,
+    /// Whose it is.
+    pub(crate) owner: ProcessIndex,
+    list: usize,
+    /// The call that opened it, until it is open.
+    pub(crate) connect: Option<Ticket>,
+    /// The call that receives.
+    pub(crate) receive: Option<Receive>,
+    /// The call that sends.
+    pub(crate) send: Option<Send>,
+}
+
+/// What the kernel knows of a listener.
+pub(crate) struct Listener {
+    /// The stack's name for it.
+    pub(crate) id: ListenerId,
+    /// Whose it is.
+    pub(crate) owner: ProcessIndex,
+    /// What it is bound to.
+    pub(crate) binding: ListenBinding,
+    list: usize,
+    /// The calls that accept, oldest first.
+    pub(crate) accepts: VecDeque<Ticket>,
+}
+
+/// The network.
+pub(crate) struct Network {
+    /// The stack.
+    pub(crate) stack: NetStack<Card>,
+    connections: Box<[Option<Connection>]>,
+    listeners: [Option<Listener>; LISTENERS_MAX],
+    ready: ReadyLists,
+    deadline: Option<u64>,
+    more_work: bool,
+    lines: u16,
+}
+
+/// An object that has become ready.
+pub(crate) enum ReadyObject {
+    /// A connection.
+    Connection(SocketId),
+    /// A listener.
+    Listener(ListenerId),
+}
+
+impl Network {
+    /// A network of the loopback alone.
+    pub(crate) fn new(config: NetConfig) -> Self {
+        let sockets = usize::from(config.sockets);
+        Self {
+            stack: NetStack::new(config),
+            connections: core::iter::repeat_with(|| None).take(sockets).collect(),
+            listeners: [const { None }; LISTENERS_MAX],
+            ready: ReadyLists::new(
+                sockets.saturating_add(LISTENERS_MAX),
+                PROCESSES_MAX,
+                TRANSPORTS_MAX.saturating_add(1),
+            ),
+            deadline: None,
+            more_work: true,
+            lines: 0,
+        }
+    }
+
+    /// Gives the stack its turn and sorts what has become ready to its owners.
+    pub(crate) fn poll(&mut self) {
+        let now = Instant::from_nanos(time::now());
+        let polled = self.stack.poll(now, PollBudget::TURN);
+        self.more_work = polled.more_work;
+        self.deadline = polled.next_deadline.map(Instant::nanos);
+        while let Some(event) = self.stack.next_event() {
+            match event {
+                Event::Acceptable(id) => self.listener_is_ready(id),
+                Event::Readable(id) | Event::Writable(id) | Event::Connected(id)
+                | Event::Failed(id) => self.connection_is_ready(id),
+            }
+        }
+    }
+
+    /// The next moment at which the stack wants a turn.
+    pub(crate) fn next_deadline(&self, now: u64) -> Option<u64> {
+        if self.more_work { Some(now) } else { self.deadline }
+    }
+
+    /// Interrupt lines of the cards.
+    pub(crate) const fn interrupt_lines(&self) -> u16 {
+        self.lines
+    }
+
+    /// Adds a card's interrupt line.
+    pub(crate) const fn add_interrupt_line(&mut self, line: u8) {
+        if line < 16 {
+            self.lines |= 1 << line;
+        }
+    }
+
+    /// Prepares the cards for a halt; false if one has received meanwhile.
+    pub(crate) fn may_halt(&mut self) -> bool {
+        let count = u8::try_from(self.stack.transport_count()).unwrap_or(u8::MAX);
+        (0..count).all(|transport| {
+            self.stack
+                .device_mut(TransportId(transport))
+                .is_none_or(card::may_halt)
+        })
+    }
+
+    /// The next object that became ready for `index`, transports in turn.
+    pub(crate) fn next_ready(&mut self, index: ProcessIndex) -> Option<ReadyObject> {
+        loop {
+            let NodeIndex(node) = self.ready.pop(index.0)?;
+            let node = usize::from(node);
+            if let Some(slot) = self.connections.get(node) {
+                if let Some(connection) = slot {
+                    return Some(ReadyObject::Connection(connection.id));
+                }
+            } else {
+                let place = node.saturating_sub(self.connections.len());
+                if let Some(Some(listener)) = self.listeners.get(place) {
+                    return Some(ReadyObject::Listener(listener.id));
+                }
+            }
+        }
+    }
+
+    /// Whether anything is ready for `index`.
+    pub(crate) fn any_ready(&self, index: ProcessIndex) -> bool {
+        self.ready.any(index.0)
+    }
+
+    /// Puts a listener among the ready objects of its owner.
+    pub(crate) fn listener_is_ready(&mut self, id: ListenerId) {
+        if let Some(listener) = self.listener_mut(id) {
+            let list = ListIndex { process: listener.owner.0, transport: listener.list };
+            self.ready.push(list, self.listener_node(id));
+        }
+    }
+
+    /// Puts a connection among the ready objects of its owner.
+    pub(crate) fn connection_is_ready(&mut self, id: SocketId) {
+        if let Some(connection) = self.connection_mut(id) {
+            let list = ListIndex { process: connection.owner.0, transport: connection.list };
+            self.ready.push(list, connection_node(id));
+        }
+    }
+
+    /// Notes a new listener.
+    pub(crate) fn add_listener(&mut self, owner: ProcessIndex, id: ListenerId, binding: ListenBinding) {
+        let transport = usize::from(binding.transport().id());
+        if let Some(slot) = self.listeners.get_mut(id.index()) {
+            *slot = Some(Listener {
+                id,
+                owner,
+                binding,
+                list: if transport < TRANSPORTS_MAX { transport } else { OTHER_LIST },
+                accepts: VecDeque::with_capacity(ACCEPTS_MAX),
+            });
+        }
+    }
+
+    /// Notes a new connection; an outgoing one comes over no certain transport.
+    pub(crate) fn add_connection(
+        &mut self,
+        owner: ProcessIndex,
+        id: SocketId,
+        transport: Option<TransportId>,
+    ) -> Option<&mut Connection> {
+        let list = transport.map_or(OTHER_LIST, |transport| usize::from(transport.0));
+        let slot = self.connections.get_mut(id.index())?;
+        self.ready.remove(connection_node(id));
+        Some(slot.insert(Connection { id, owner, list, connect: None, receive: None, send: None }))
+    }
+
+    /// The listener `id`, if it is open.
+    pub(crate) fn listener_mut(&mut self, id: ListenerId) -> Option<&mut Listener> {
+        self.listeners
+            .get_mut(id.index())?
+            .as_mut()
+            .filter(|listener| listener.id == id)
+    }
+
+    /// The connection `id`, if its owner holds it.
+    pub(crate) fn connection_mut(&mut self, id: SocketId) -> Option<&mut Connection> {
+        self.connections
+            .get_mut(id.index())?
+            .as_mut()
+            .filter(|connection| connection.id == id)
+    }
+
+    /// What listener `id` is bound to.
+    pub(crate) fn binding_of(&mut self, id: ListenerId) -> Option<ListenBinding> {
+        self.listener_mut(id).map(|listener| listener.binding)
+    }
+
+    /// Closes a listener; the calls that waited for it.
+    pub(crate) fn close_listener(&mut self, id: ListenerId) -> VecDeque<Ticket> {
+        self.ready.remove(self.listener_node(id));
+        let open = self.listener_mut(id).is_some();
+        match self.listeners.get_mut(id.index()).filter(|_| open).and_then(Option::take) {
+            Some(listener) => {
+                // The report is kept by the stack, and printed at the end.
+                drop(self.stack.close_listener(id));
+                listener.accepts
+            }
+            None => VecDeque::new(),
+        }
+    }
+
+    /// Gives up a connection; what is queued is still sent, in order.
+    pub(crate) fn close_connection(&mut self, id: SocketId) -> [Option<Ticket>; 3] {
+        let held = self.connection_mut(id).is_some();
+        match self.connections.get_mut(id.index()).filter(|_| held).and_then(Option::take) {
+            Some(connection) => {
+                self.ready.remove(connection_node(id));
+                self.stack.release(id);
+                [
+                    connection.connect,
+                    connection.receive.map(|receive| receive.ticket),
+                    connection.send.map(|send| send.ticket),
+                ]
+            }
+            None => [None; 3],
+        }
+    }
+
+    /// Gives up everything of a process that ended.
+    pub(crate) fn forget(&mut self, index: ProcessIndex) {
+        for place in 0..LISTENERS_MAX {
+            if let Some(Some(listener)) = self.listeners.get(place)
+                && listener.owner == index
+            {
+                let id = listener.id;
+                drop(self.close_listener(id));
+            }
+        }
+        for place in 0..self.connections.len() {
+            if let Some(Some(connection)) = self.connections.get(place)
+                && connection.owner == index
+            {
+                let id = connection.id;
+                self.close_connection(id);
+            }
+        }
+    }
+
+    fn listener_node(&self, id: ListenerId) -> NodeIndex {
+        let place = self.connections.len().saturating_add(id.index());
+        NodeIndex(u16::try_from(place).unwrap_or(u16::MAX))
+    }
+}
+
+fn connection_node(id: SocketId) -> NodeIndex {
+    NodeIndex(u16::try_from(id.index()).unwrap_or(u16::MAX))
+}

@@ -1,0 +1,42 @@
+//! Parameters: copied out of the caller's memory before anything is read.
+
+use capnp::message::Reader;
+use capnp::serialize::NoAllocSliceSegments;
+use capos_config::default_reader_options;
+
+use super::Call;
+use crate::cell::KernelCell;
+use crate::memory::address_space::AddressSpace;
+use crate::memory::user;
+use crate::syscall::complete::Raised;
+use crate::syscall::submit::PARAMS_MAX;
+
+#[repr(C, align(8))]
+struct Buffer([u8; PARAMS_MAX as usize]);
+
+static BUFFER: KernelCell<Buffer> = KernelCell::new(Buffer([0; PARAMS_MAX as usize]));
+
+/// What is raised for parameters that are no such message.
+pub(crate) const MALFORMED: Raised = Raised::invalid("parameters are not the method's");
+
+/// Runs `body` on the message that the parameters of `call` hold. What `body`
+/// cannot read of it is the caller's fault, too.
+pub(crate) fn with<R>(
+    space: &AddressSpace,
+    call: &Call,
+    body: impl FnOnce(&Reader<NoAllocSliceSegments<'_>>) -> Result<R, capnp::Error>,
+) -> Result<R, Raised> {
+    let range = call.params.ok_or(MALFORMED)?;
+    BUFFER.with(|buffer| {
+        let length = usize::try_from(range.length()).map_err(|_| MALFORMED)?;
+        let bytes = buffer.0.get_mut(..length).ok_or(MALFORMED)?;
+        user::read(space, range, bytes).map_err(|_| MALFORMED)?;
+        let mut rest = &*bytes;
+        let message = capnp::serialize::read_message_from_flat_slice_no_alloc(
+            &mut rest,
+            default_reader_options(),
+        )
+        .map_err(|_| MALFORMED)?;
+        body(&message).map_err(|_| MALFORMED)
+    })
+}

@@ -1,0 +1,229 @@
+//! TcpSocket: bytes of one connection. At most one receive and one send wait
+//! at a time; data moves between the caller's pages and the connection's
+//! buffers, once.
+
+use capos_config::capos_capnp::tcp_socket;
+use harness_kernel::message::{
+    DATA_PREFIX_BYTES, data_bytes_that_fit, data_message_bytes, data_prefix,
+};
+use harness_kernel::user_range::UserRange;
+use harness_net::{Recv, Sent, SocketId};
+
+use super::{Call, SmallMessage, answer, params};
+use crate::kernel::Kernel;
+use crate::memory::user;
+use crate::network::{Network, Receive, Send};
+use crate::process::{Process, ProcessIndex};
+use crate::syscall::complete::{Raised, Reply, Ticket, result_part};
+
+const CLOSED: Raised = Raised::disconnected("the connection is closed");
+const RESET: Raised = Raised::disconnected("the connection was reset");
+const ENDED: Raised = Raised::disconnected("this side of the connection has ended");
+/// Most bytes that one receive answers.
+const RECEIVE_MAX: u32 = 64 * 1024;
+const PREFIX: u32 = DATA_PREFIX_BYTES as u32;
+
+/// Calls a method of connection `id`.
+pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call: Call) {
+    let ticket = call.ticket;
+    let started = match call.method {
+        0 => start_send(kernel, index, id, &call),
+        1 => start_receive(kernel, index, id, &call),
+        2 => {
+            kernel.network.stack.close(id);
+            answer(kernel, index, ticket, Reply::Void);
+            Ok(())
+        }
+        _ => Err(Raised::unimplemented()),
+    };
+    if let Err(raised) = started {
+        answer(kernel, index, ticket, Reply::Raised(raised));
+    }
+}
+
+fn start_receive(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call: &Call) -> Result<(), Raised> {
+    let Some(process) = kernel.process_mut(index) else {
+        return Ok(());
+    };
+    let wanted = params::with(&process.space, call, |message| {
+        Ok(message.get_root::<tcp_socket::recv_params::Reader<'_>>()?.get_max_len())
+    })?;
+    let longest = wanted
+        .min(data_bytes_that_fit(call.ticket.result_bytes()))
+        .min(RECEIVE_MAX);
+    if longest == 0 {
+        return Err(Raised::invalid("no room to receive a byte"));
+    }
+    let connection = kernel.network.connection_mut(id).ok_or(CLOSED)?;
+    if connection.receive.is_some() {
+        return Err(Raised::overloaded("another receive waits"));
+    }
+    connection.receive = Some(Receive { ticket: call.ticket, longest });
+    continue_receive(kernel, index, id);
+    Ok(())
+}
+
+/// Answers the receive that waits at connection `id`, if there is anything to
+/// answer. The caller has checked for room in the completion queue.
+pub(crate) fn continue_receive(kernel: &mut Kernel, index: ProcessIndex, id: SocketId) {
+    let Some(receive) = kernel.network.connection_mut(id).and_then(|connection| connection.receive) else {
+        return;
+    };
+    let Kernel { processes, network, .. } = kernel;
+    let Some(process) = processes.get(index.0).and_then(Option::as_ref) else {
+        return;
+    };
+    let reply = match receive_into(network, process, id, &receive) {
+        Received::Nothing => return,
+        Received::Bytes(bytes) => finish_message(process, &receive.ticket, bytes),
+        Received::Broken(raised) => Reply::Raised(raised),
+    };
+    if let Some(connection) = network.connection_mut(id) {
+        connection.receive = None;
+    }
+    answer(kernel, index, receive.ticket, reply);
+}
+
+enum Received {
+    Nothing,
+    Bytes(u32),
+    Broken(Raised),
+}
+
+/// Receives into the caller's pages, behind the place of the prefix.
+fn receive_into(network: &mut Network, process: &Process, id: SocketId, receive: &Receive) -> Received {
+    let room = usize::try_from(receive.longest).unwrap_or(0);
+    let Some(range) = result_part(&receive.ticket, PREFIX, room) else {
+        return Received::Broken(Raised::invalid("no room to receive a byte"));
+    };
+    let mut total = 0_u32;
+    let mut end = None;
+    let filled = user::with_writable(&process.space, range, |part| {
+        match network.stack.recv(id, part) {
+            Recv::Bytes(bytes) => {
+                total = total.saturating_add(u32::try_from(bytes).unwrap_or(0));
+                bytes == part.len()
+            }
+            other => {
+                end = Some(other);
+                false
+            }
+        }
+    });
+    if total > 0 {
+        return Received::Bytes(total);
+    }
+    match (filled, end) {
+        (Err(_), _) => Received::Broken(Raised::invalid("the result buffer is gone")),
+        (_, Some(Recv::PeerClosed)) => Received::Bytes(0),
+        (_, Some(Recv::Reset)) => Received::Broken(RESET),
+        (_, Some(Recv::Stale)) => Received::Broken(CLOSED),
+        _ => Received::Nothing,
+    }
+}
+
+/// Writes what belongs around `bytes` received bytes.
+fn finish_message(process: &Process, ticket: &Ticket, bytes: u32) -> Reply<'static> {
+    let total = data_message_bytes(bytes);
+    let padding = total.saturating_sub(PREFIX).saturating_sub(bytes);
+    let zeros = [0; 8];
+    let padding = zeros.get(..usize::try_from(padding).unwrap_or(0)).unwrap_or(&[]);
+    let prefix = data_prefix(bytes);
+    let written = [(0, &prefix[..]), (PREFIX.saturating_add(bytes), padding)]
+        .into_iter()
+        .filter(|(_, part)| !part.is_empty())
+        .all(|(offset, part)| {
+            result_part(ticket, offset, part.len())
+                .is_some_and(|range| user::write(&process.space, range, part).is_ok())
+        });
+    if written {
+        Reply::InPlace(total)
+    } else {
+        Reply::Raised(Raised::invalid("the result buffer is gone"))
+    }
+}
+
+fn start_send(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call: &Call) -> Result<(), Raised> {
+    let connection = kernel.network.connection_mut(id).ok_or(CLOSED)?;
+    if connection.send.is_some() {
+        return Err(Raised::overloaded("another send waits"));
+    }
+    connection.send = Some(Send { ticket: call.ticket, params: call.params });
+    continue_send(kernel, index, id);
+    Ok(())
+}
+
+/// Answers the send that waits at connection `id`, if there is room to send.
+/// The caller has checked for room in the completion queue.
+pub(crate) fn continue_send(kernel: &mut Kernel, index: ProcessIndex, id: SocketId) {
+    let Some(send) = kernel.network.connection_mut(id).and_then(|connection| connection.send) else {
+        return;
+    };
+    let Kernel { processes, network, .. } = kernel;
+    let Some(process) = processes.get(index.0).and_then(Option::as_ref) else {
+        return;
+    };
+    let sent = send_from(network, process, id, &send);
+    if matches!(sent, Ok(Sent::WouldBlock)) {
+        return;
+    }
+    if let Some(connection) = network.connection_mut(id) {
+        connection.send = None;
+    }
+    match sent {
+        Ok(Sent::Bytes(bytes)) => {
+            let message = SmallMessage::new(&[bytes as u64], &[]);
+            answer(kernel, index, send.ticket, Reply::Message(message.bytes()));
+        }
+        Ok(Sent::Closed) => answer(kernel, index, send.ticket, Reply::Raised(ENDED)),
+        Ok(Sent::Reset) => answer(kernel, index, send.ticket, Reply::Raised(RESET)),
+        Ok(Sent::Stale | Sent::WouldBlock) => answer(kernel, index, send.ticket, Reply::Raised(CLOSED)),
+        Err(raised) => answer(kernel, index, send.ticket, Reply::Raised(raised)),
+    }
+}
+
+/// Sends from the caller's pages. The common layout of the parameters is
+/// recognised by its prefix; any other is read with the library.
+fn send_from(network: &mut Network, process: &Process, id: SocketId, send: &Send) -> Result<Sent, Raised> {
+    let params = send.params.ok_or(params::MALFORMED)?;
+    if let Some(data) = plain_data(process, params) {
+        return send_range(network, process, id, data);
+    }
+    let call = Call { ticket: send.ticket, method: 0, params: send.params };
+    params::with(&process.space, &call, |message| {
+        let data = message.get_root::<tcp_socket::send_params::Reader<'_>>()?.get_data()?;
+        Ok(network.stack.send(id, data))
+    })
+}
+
+/// Where the data lies, if the parameters are one struct with one `Data` field
+/// and at least one byte.
+fn plain_data(process: &Process, params: UserRange) -> Option<UserRange> {
+    let mut prefix = [0; DATA_PREFIX_BYTES];
+    let head = UserRange::new(params.start(), PREFIX).ok()?;
+    if params.length() <= PREFIX {
+        return None;
+    }
+    user::read(&process.space, head, &mut prefix).ok()?;
+    let list = u64::from_le_bytes(*prefix.last_chunk::<8>()?);
+    let bytes = u32::try_from(list >> 35).ok()?;
+    if prefix != data_prefix(bytes) || data_message_bytes(bytes) > params.length() {
+        return None;
+    }
+    UserRange::new(params.start().checked_add(u64::from(PREFIX))?, bytes).ok()
+}
+
+fn send_range(network: &mut Network, process: &Process, id: SocketId, data: UserRange) -> Result<Sent, Raised> {
+    let mut total = 0_usize;
+    let mut last = Sent::Bytes(0);
+    user::with_readable(&process.space, data, |part| {
+        last = network.stack.send(id, part);
+        if let Sent::Bytes(bytes) = last {
+            total = total.saturating_add(bytes);
+            return bytes == part.len();
+        }
+        false
+    })
+    .map_err(|_| params::MALFORMED)?;
+    Ok(if total > 0 { Sent::Bytes(total) } else { last })
+}

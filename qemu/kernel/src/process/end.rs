@@ -1,0 +1,67 @@
+//! How processes end, and with them the system.
+
+use super::ProcessIndex;
+use crate::device::console::{self, print_line};
+use crate::device::exit::{Ending, leave};
+use crate::kernel::Kernel;
+use crate::memory::{frames, heap};
+use crate::time;
+use crate::trap::exception::Fault;
+
+/// Why a process ends.
+#[derive(Clone, Copy)]
+pub(crate) enum EndReason {
+    /// It asked to, with this code.
+    Exited(i64),
+    /// It did what the processor would not do.
+    Faulted(Fault),
+    /// It broke a rule without which the kernel cannot serve it.
+    Broke(&'static str),
+}
+
+const INIT: ProcessIndex = ProcessIndex(0);
+
+impl Kernel {
+    /// Ends a process: everything that it held is given back, whatever the
+    /// reason. Ends the machine if it was one that decides.
+    pub(crate) fn end_process(&mut self, index: ProcessIndex, reason: EndReason) {
+        self.leave_space(index);
+        let Some(process) = self.processes.get_mut(index.0).and_then(Option::take) else {
+            return;
+        };
+        let (name, pid) = (&process.name, process.pid);
+        match reason {
+            EndReason::Exited(code) => print_line!("process {name} pid={pid} exited code={code}"),
+            EndReason::Faulted(fault) => print_line!("process {name} pid={pid} faulted: {fault}"),
+            EndReason::Broke(rule) => print_line!("process {name} pid={pid} faulted: {rule}"),
+        }
+        self.terminal.forget(index);
+        self.network.forget(index);
+        drop(process);
+        if index == INIT || index == self.facts.decisive {
+            self.end_machine(match reason {
+                EndReason::Exited(0) => Ending::Success,
+                _ => Ending::ServiceFailure,
+            });
+        }
+    }
+
+    /// Prints the last figures and ends the machine.
+    fn end_machine(&mut self, ending: Ending) -> ! {
+        self.network.print_reports();
+        let memory = frames::usage();
+        let (heap_used, heap_bytes) = heap::usage();
+        print_line!(
+            "memory frames_total={} frames_used={} frames_peak={} heap_used={heap_used} heap_bytes={heap_bytes}",
+            memory.total,
+            memory.used,
+            memory.peak
+        );
+        print_line!("uptime ns={}", time::now());
+        print_line!("console dropped={}", console::dropped());
+        print_line!("exit {}", ending.name());
+        self.terminal.pump(usize::MAX);
+        console::drain();
+        leave(ending)
+    }
+}

@@ -1,0 +1,93 @@
+//! From a program to an address space that can run it.
+
+use capos_config::capset::CAPSET_VADDR;
+use capos_config::process_layout::{
+    USER_IMAGE_LINK_LIMIT, USER_PAGE_BYTES, USER_STACK_BASE, USER_STACK_PAGES, USER_STACK_TOP,
+};
+use capos_config::ring::RING_VADDR;
+use harness_kernel::program::{Program, SegmentAccess};
+
+use super::ring::Ring;
+use crate::memory::address_space::AddressSpace;
+use crate::memory::frames::{Frame, OutOfFrames};
+use crate::memory::page_table::Access;
+use crate::trap::user_context::UserContext;
+
+/// A program in memory, not yet a process.
+pub(crate) struct Loaded {
+    /// Its memory.
+    pub(crate) space: AddressSpace,
+    /// Its queues.
+    pub(crate) ring: Ring,
+    /// Its state at the first instruction.
+    pub(crate) context: UserContext,
+}
+
+/// Loads `program` for process `pid`, with the CapSet page `capset`.
+pub(crate) fn load(program: &Program<'_>, pid: u32, capset: &[u8]) -> Result<Loaded, OutOfFrames> {
+    let mut space = AddressSpace::new()?;
+    for segment in &program.segments {
+        let access = match segment.access {
+            SegmentAccess::Execute => Access::UserExecute,
+            SegmentAccess::Read => Access::UserRead,
+            SegmentAccess::Write => Access::UserWrite,
+        };
+        map_content(&mut space, segment.address, segment.content, segment.bytes, access)?;
+    }
+    for page in 0..USER_STACK_PAGES {
+        let address = USER_STACK_BASE.saturating_add(page.saturating_mul(USER_PAGE_BYTES));
+        space.map(address, Frame::zeroed()?, Access::UserWrite)?;
+    }
+    let arguments = [RING_VADDR, u64::from(pid), CAPSET_VADDR];
+    let mut context = UserContext::starting(program.entry, USER_STACK_TOP, arguments);
+    if let Some(block) = &program.thread_local {
+        let bytes = block.pointer.saturating_sub(block.address);
+        map_content(&mut space, block.address, block.content, bytes, Access::UserWrite)?;
+        let own = block.pointer.to_le_bytes();
+        map_content(&mut space, block.pointer, &own, 8, Access::UserWrite)?;
+        context.fs_base = block.pointer;
+    }
+    map_content(&mut space, CAPSET_VADDR, capset, USER_PAGE_BYTES, Access::UserRead)?;
+    let frame = Frame::zeroed()?;
+    // SAFETY: the frame is zeroed, and lives as long as the address space,
+    // which lives as long as the process that has the ring.
+    let ring = unsafe { Ring::new(frame.pointer()) };
+    space.map(RING_VADDR, frame, Access::UserWrite)?;
+    Ok(Loaded { space, ring, context })
+}
+
+/// Maps `bytes` from `address`, filled with `content` and then zeros. Pages
+/// that are mapped already (the thread-local block shares its last with the
+/// thread pointer) are added to.
+fn map_content(
+    space: &mut AddressSpace,
+    address: u64,
+    content: &[u8],
+    bytes: u64,
+    access: Access,
+) -> Result<(), OutOfFrames> {
+    let end = address.saturating_add(bytes);
+    let mut at = address;
+    let mut rest = content;
+    while at < end {
+        let page = at & !(USER_PAGE_BYTES - 1);
+        let offset = at & (USER_PAGE_BYTES - 1);
+        let room = USER_PAGE_BYTES.saturating_sub(offset).min(end.saturating_sub(at));
+        if space.entry(page).is_none() {
+            space.map(page, Frame::zeroed()?, access)?;
+        }
+        let count = rest.len().min(usize::try_from(room).unwrap_or(0));
+        let (now, later) = rest.split_at(count);
+        if let Some(entry) = space.entry(page) {
+            crate::memory::user::fill_page(entry, offset, now);
+        }
+        rest = later;
+        at = at.saturating_add(room);
+    }
+    Ok(())
+}
+
+/// Whether `address` lies in the unmapped space below the stack.
+pub(crate) const fn is_stack_guard(address: u64) -> bool {
+    address < USER_STACK_BASE && address >= USER_IMAGE_LINK_LIMIT
+}

@@ -1,0 +1,175 @@
+//! Who runs: processes in turn, each until it waits, ends, or has had its
+//! slice; nobody, and the processor halts.
+
+use super::{Process, ProcessIndex, Waiting};
+use crate::cpu;
+use crate::device::{console, pic, pit};
+use crate::kernel::Kernel;
+use crate::memory::kernel_map;
+use crate::process::end::EndReason;
+use crate::time;
+use crate::trap::{idle, user_context};
+
+/// Period of the tick while a process runs.
+const TICK_NANOSECONDS: u64 = 10_000_000;
+/// How long a process keeps the processor, in its system calls, while another
+/// could run.
+const SLICE_NANOSECONDS: u64 = 500_000;
+/// Longest halt; the interval timer reaches no further.
+const HALT_NANOSECONDS: u64 = 50_000_000;
+/// Interrupt lines that end a halt besides the network's: timer, second serial
+/// port.
+const IDLE_LINES: u16 = 1 | 1 << 3;
+/// The line that interrupts a running process: the timer. Devices are polled
+/// at its system calls and ticks, so that no flood of interrupts can keep a
+/// process from running.
+const RUNNING_LINES: u16 = 1;
+
+impl Kernel {
+    /// Picks the next process and leaves its state to be resumed. Halts while
+    /// there is none.
+    pub(crate) fn run_next(&mut self) {
+        loop {
+            self.poll_devices();
+            self.wake_waiting();
+            if let Some(index) = self.next_runnable() {
+                self.switch_to(index);
+                return;
+            }
+            self.halt();
+        }
+    }
+
+    /// After a system call that need not wait: lets another process run if
+    /// this one has had its slice.
+    pub(crate) fn maybe_yield(&mut self) {
+        if self.others_alive() && time::now().saturating_sub(self.running_since) > SLICE_NANOSECONDS
+        {
+            self.wake_waiting();
+            if let Some(index) = self.next_runnable()
+                && Some(index) != self.running
+            {
+                self.switch_to(index);
+            }
+        }
+    }
+
+    /// The tick of a running process.
+    pub(crate) fn tick(&mut self) {
+        pit::arm(TICK_NANOSECONDS);
+    }
+
+    fn others_alive(&self) -> bool {
+        self.processes.iter().flatten().count() > 1
+    }
+
+    /// Delivers to every waiting process what is ready for it, and ends the
+    /// waits that are over.
+    fn wake_waiting(&mut self) {
+        let now = time::now();
+        for place in 0..self.processes.len() {
+            let index = ProcessIndex(place);
+            let Some(Process { waiting: Waiting::Completions { least, deadline }, .. }) =
+                self.process_mut(index)
+            else {
+                continue;
+            };
+            let (least, deadline) = (*least, *deadline);
+            self.deliver(index);
+            let Some(process) = self.process_mut(index) else {
+                continue;
+            };
+            match process.ring.available() {
+                Ok(available) if available >= least || deadline.is_some_and(|at| at <= now) => {
+                    process.waiting = Waiting::Nothing;
+                    process.saved.rax = u64::from(available);
+                    if self.running == Some(index) {
+                        // Its state is still the loaded one.
+                        // SAFETY: the reference ends with this statement.
+                        unsafe { user_context::current() }.rax = u64::from(available);
+                    }
+                }
+                Ok(_) => {}
+                Err(_) => self.end_process(
+                    index,
+                    EndReason::Broke("completion queue indices are corrupt"),
+                ),
+            }
+        }
+    }
+
+    /// The first process after the running one, in turn, that can run.
+    fn next_runnable(&self) -> Option<ProcessIndex> {
+        let count = self.processes.len();
+        let after = self.running.map_or(0, |index| index.0.saturating_add(1));
+        (0..count)
+            .filter_map(|step| after.saturating_add(step).checked_rem(count))
+            .map(ProcessIndex)
+            .find(|index| {
+                self.processes
+                    .get(index.0)
+                    .and_then(Option::as_ref)
+                    .is_some_and(|process| process.waiting == Waiting::Nothing)
+            })
+    }
+
+    fn switch_to(&mut self, index: ProcessIndex) {
+        self.running_since = time::now();
+        if self.running != Some(index) {
+            if let Some(process) = self.running.and_then(|old| self.process_mut(old)) {
+                user_context::put_away(&mut process.saved);
+            }
+            if let Some(process) = self.process_mut(index) {
+                user_context::take_up(&process.saved);
+                // SAFETY: every address space shares the kernel half.
+                unsafe { cpu::load_tables(process.space.root()) };
+            }
+            self.running = Some(index);
+        }
+        pic::allow(RUNNING_LINES);
+        pit::arm_if_idle(TICK_NANOSECONDS);
+    }
+
+    /// Halts until an interrupt or the next deadline. What is printed goes out
+    /// first: nobody waits for the processor.
+    fn halt(&mut self) {
+        console::pump(usize::MAX);
+        self.terminal.pump(usize::MAX);
+        if self.processes.iter().flatten().count() == 0 {
+            panic!("no process left, and none decided the end");
+        }
+        let now = time::now();
+        let deadline = self
+            .processes
+            .iter()
+            .flatten()
+            .filter_map(Process::next_deadline)
+            .chain(self.network.next_deadline(now))
+            .min();
+        let pause = deadline
+            .map_or(HALT_NANOSECONDS, |at| at.saturating_sub(now))
+            .min(HALT_NANOSECONDS);
+        if pause == 0 {
+            return;
+        }
+        pit::arm(pause);
+        pic::allow(IDLE_LINES | self.network.interrupt_lines());
+        if self.network.may_halt() {
+            let lines = idle::wait();
+            if lines & 1 != 0 {
+                pit::expired();
+            }
+        }
+    }
+
+    /// Makes the kernel's own tables current, before a process's are freed.
+    pub(crate) fn leave_space(&mut self, index: ProcessIndex) {
+        if self.running == Some(index) {
+            self.running = None;
+            if let Some(root) = kernel_map::root() {
+                // SAFETY: the kernel's own space has the kernel half.
+                unsafe { cpu::load_tables(root.address()) };
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! System calls, by number.
+
+use capos_config::ring::CQ_ENTRIES;
+
+use super::submit;
+use crate::kernel::Kernel;
+use crate::process::end::EndReason;
+use crate::process::ring::Corrupt;
+use crate::process::{ProcessIndex, Waiting};
+use crate::time;
+use crate::trap::user_context;
+
+const EXIT: u64 = 1;
+const CAP_ENTER: u64 = 2;
+const WAIT_FOR_EVER: u64 = u64::MAX;
+/// What every other number, and a rejected call, returns.
+const REJECTED: u64 = u64::MAX;
+
+/// Handles the system call of the running process, and leaves the state of
+/// whatever process runs next to be resumed.
+pub(crate) fn handle(kernel: &mut Kernel, index: ProcessIndex) {
+    // SAFETY: the reference ends with this statement.
+    let (number, first, second) = unsafe { user_context::current() }.system_call();
+    match number {
+        EXIT => {
+            kernel.end_process(index, EndReason::Exited(first.cast_signed()));
+            kernel.run_next();
+        }
+        CAP_ENTER => cap_enter(kernel, index, first, second),
+        _ => set_result(REJECTED),
+    }
+}
+
+fn cap_enter(kernel: &mut Kernel, index: ProcessIndex, least: u64, timeout: u64) {
+    let rejected = consume(kernel, index).is_err();
+    kernel.poll_devices();
+    kernel.deliver(index);
+    let Some(process) = kernel.process_mut(index) else {
+        kernel.run_next();
+        return;
+    };
+    let Ok(available) = process.ring.available() else {
+        kernel.end_process(index, EndReason::Broke("completion queue indices are corrupt"));
+        kernel.run_next();
+        return;
+    };
+    if rejected {
+        process.complain(format_args!("submission queue indices are corrupt; it was emptied"));
+        set_result(REJECTED);
+        return;
+    }
+    let least = u32::try_from(least).unwrap_or(u32::MAX).min(CQ_ENTRIES);
+    if available >= least || timeout == 0 {
+        set_result(u64::from(available));
+        kernel.maybe_yield();
+        return;
+    }
+    let deadline = (timeout != WAIT_FOR_EVER).then(|| time::now().saturating_add(timeout));
+    process.waiting = Waiting::Completions { least, deadline };
+    kernel.run_next();
+}
+
+/// Takes submissions while their completions have room.
+fn consume(kernel: &mut Kernel, index: ProcessIndex) -> Result<(), Corrupt> {
+    loop {
+        let Some(process) = kernel.process_mut(index) else {
+            return Ok(());
+        };
+        if !process.ring.has_room() {
+            return Ok(());
+        }
+        match process.ring.take()? {
+            Some(submission) => submit::handle(kernel, index, &submission),
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Sets what the running process's system call returns.
+fn set_result(value: u64) {
+    // SAFETY: the reference ends with this statement.
+    unsafe { user_context::current() }.rax = value;
+}

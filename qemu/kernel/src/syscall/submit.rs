@@ -1,0 +1,156 @@
+//! One submission, from the queue to its reply.
+//!
+//! Order of checks: the published wire rules, then the buffers against the
+//! page tables, then the capability, then the transfers; what fails first is
+//! the completion's code.
+
+use capos_config::ring::{
+    CAP_ERR_INVALID_PARAMS_BUFFER, CAP_ERR_INVALID_REQUEST, CAP_ERR_INVALID_RESULT_BUFFER,
+    CAP_ERR_INVALID_TRANSFER_DESCRIPTOR, CAP_ERR_INVOKE_FAILED, CAP_ERR_TRANSFER_NOT_SUPPORTED,
+    CAP_ERR_UNSUPPORTED_OPCODE, CAP_OP_CALL, CAP_OP_NOP, CAP_OP_RELEASE, CAP_TRANSFER_DESCRIPTOR_SIZE,
+    CapSqe, CapTransferDescriptor, MAX_TRANSFER_DESCRIPTORS, is_valid_transfer_descriptor,
+    sqe_wire_validation_error, transfer_descriptor_region_start,
+};
+use harness_kernel::cap_table::CapId;
+use harness_kernel::user_range::UserRange;
+
+use super::complete::{Reply, Ticket, complete};
+use crate::kernel::Kernel;
+use crate::memory::user::{self, Purpose};
+use crate::object::{Call, Object};
+use crate::process::{Process, ProcessIndex};
+
+/// Longest parameters, in bytes.
+pub(crate) const PARAMS_MAX: u32 = 64 * 1024;
+/// Longest result buffer, in bytes.
+const RESULT_MAX: u32 = 1024 * 1024;
+
+/// Handles one submission: completes it, or leaves it pending with its object.
+pub(crate) fn handle(kernel: &mut Kernel, index: ProcessIndex, submission: &CapSqe) {
+    let Some(process) = kernel.process_mut(index) else {
+        return;
+    };
+    let checked = check(process, submission);
+    let refused = |process: &mut Process, code: i32| {
+        let (opcode, cap) = (submission.opcode, submission.cap_id);
+        process.complain(format_args!(
+            "bad request: opcode={opcode} cap={cap:#x} refused={code}"
+        ));
+        let ticket = Ticket {
+            user_data: submission.user_data,
+            result: None,
+        };
+        complete(process, ticket, Reply::Refused(code));
+    };
+    match checked {
+        Err(code) => refused(process, code),
+        Ok(Request::Nothing(ticket)) => complete(process, ticket, Reply::Void),
+        Ok(Request::Release(ticket, id)) => match process.caps.remove(id) {
+            Ok(object) => {
+                complete(process, ticket, Reply::Void);
+                kernel.release_object(index, object);
+            }
+            Err(_) => refused(process, CAP_ERR_INVALID_REQUEST),
+        },
+        Ok(Request::Call(call, object)) => crate::object::call(kernel, index, object, call),
+    }
+}
+
+enum Request {
+    Nothing(Ticket),
+    Release(Ticket, CapId),
+    Call(Call, Object),
+}
+
+fn check(process: &Process, submission: &CapSqe) -> Result<Request, i32> {
+    sqe_wire_validation_error(submission)?;
+    let mut ticket = Ticket {
+        user_data: submission.user_data,
+        result: None,
+    };
+    let id = CapId::from_wire(submission.cap_id);
+    match submission.opcode {
+        CAP_OP_NOP => return Ok(Request::Nothing(ticket)),
+        CAP_OP_RELEASE => return Ok(Request::Release(ticket, id)),
+        CAP_OP_CALL => {}
+        // Endpoints are inert and threads single: nothing to receive, return,
+        // cancel or park.
+        _ => return Err(CAP_ERR_UNSUPPORTED_OPCODE),
+    }
+    if submission.flags != 0 {
+        return Err(CAP_ERR_INVALID_REQUEST);
+    }
+    let params = buffer(
+        process,
+        (submission.addr, submission.len, PARAMS_MAX),
+        Purpose::Read,
+        CAP_ERR_INVALID_PARAMS_BUFFER,
+    )?;
+    ticket.result = buffer(
+        process,
+        (submission.result_addr, submission.result_len, RESULT_MAX),
+        Purpose::Write,
+        CAP_ERR_INVALID_RESULT_BUFFER,
+    )?;
+    let object = process.caps.find(id).map_err(|_| CAP_ERR_INVOKE_FAILED)?;
+    if submission.xfer_cap_count > 0 {
+        return Err(transfers(process, submission));
+    }
+    let call = Call {
+        ticket,
+        method: submission.method_id,
+        params,
+    };
+    Ok(Request::Call(call, object))
+}
+
+/// Checks a buffer of `(address, length, longest)`; none has length zero.
+fn buffer(
+    process: &Process,
+    (address, length, longest): (u64, u32, u32),
+    purpose: Purpose,
+    code: i32,
+) -> Result<Option<UserRange>, i32> {
+    if length == 0 {
+        return Ok(None);
+    }
+    if length > longest {
+        return Err(code);
+    }
+    let range = UserRange::new(address, length).map_err(|_| code)?;
+    user::check(&process.space, range, purpose).map_err(|_| code)?;
+    Ok(Some(range))
+}
+
+/// The code for a call that brings capabilities. None here can be transferred,
+/// so well-formed descriptors are refused as unsupported.
+fn transfers(process: &Process, submission: &CapSqe) -> i32 {
+    let count = usize::from(submission.xfer_cap_count);
+    if count > MAX_TRANSFER_DESCRIPTORS {
+        return CAP_ERR_INVALID_TRANSFER_DESCRIPTOR;
+    }
+    let Some(start) = transfer_descriptor_region_start(submission.addr, submission.len) else {
+        return CAP_ERR_INVALID_TRANSFER_DESCRIPTOR;
+    };
+    for index in 0..count {
+        let offset = index.saturating_mul(CAP_TRANSFER_DESCRIPTOR_SIZE) as u64;
+        let mut bytes = [0; CAP_TRANSFER_DESCRIPTOR_SIZE];
+        let read = UserRange::new(start.saturating_add(offset), bytes.len() as u32)
+            .ok()
+            .map(|range| user::read(&process.space, range, &mut bytes));
+        if !matches!(read, Some(Ok(()))) {
+            return CAP_ERR_INVALID_PARAMS_BUFFER;
+        }
+        let [a, b, c, d, mode_low, mode_high, reserved_low, reserved_high] = bytes;
+        let descriptor = CapTransferDescriptor {
+            cap_id: u32::from_le_bytes([a, b, c, d]),
+            transfer_mode: u16::from_le_bytes([mode_low, mode_high]),
+            _reserved0: u16::from_le_bytes([reserved_low, reserved_high]),
+        };
+        let held = process.caps.find(CapId::from_wire(descriptor.cap_id)).is_ok();
+        if !is_valid_transfer_descriptor(descriptor) || !held {
+            return CAP_ERR_INVALID_TRANSFER_DESCRIPTOR;
+        }
+    }
+    CAP_ERR_TRANSFER_NOT_SUPPORTED
+}
