@@ -11,7 +11,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use ingress_ledger::{Lane, Occupancy, OverloadKind, PermitRefusal, Span};
+use ingress_ledger::{
+    ConnectionPermits, IngressLedger, Issuer, Lane, Occupancy, OverloadKind, PerLane,
+    PermitRefusal, Span,
+};
+use remote_session_web_ui::evidence::{Evidence, ServiceCounters, ServingState};
+use remote_session_web_ui::http::status::Status;
 use remote_session_web_ui::policy::{Field, Scope, structural_maxima};
 use support::{VALID, check, shipped};
 
@@ -87,6 +92,65 @@ fn every_shipped_manifest_is_described() {
         assert!(
             text.contains(&format!("`{name}`")),
             "docs/manifests.md does not know {name}"
+        );
+    }
+}
+
+/// A line with every key: three lanes, and each status sent once.
+fn evidence_line() -> String {
+    let manifest = check(VALID).unwrap();
+    let policy = mkmanifest::policy(&manifest).unwrap().unwrap();
+    let issuer = Issuer::new();
+    let ledger = IngressLedger::<1024>::new(&policy.profile, &issuer).unwrap();
+    let permits = ConnectionPermits::new(&policy.profile, &issuer);
+    let mut counters = ServiceCounters::ZERO;
+    for status in Status::ALL {
+        counters.responses.count(status);
+    }
+    let evidence = Evidence {
+        enabled: PerLane::all(true),
+        ledger: ledger.evidence(),
+        permits: permits.evidence(),
+        service: PerLane::all(counters),
+        uptime: Span::ZERO,
+        state: ServingState::Serving,
+    };
+    evidence.to_string()
+}
+
+/// A key in the form that the document has it in.
+fn documented_form(key: &str) -> String {
+    let (name, lane) = Lane::ALL
+        .into_iter()
+        .find_map(|lane| Some((key.strip_suffix(&format!("_{}", lane.name()))?, "_<lane>")))
+        .unwrap_or((key, ""));
+    if name.starts_with("overload_") {
+        return format!("overload_<kind>{lane}");
+    }
+    if name.starts_with("status_") {
+        return format!("status_<code>{lane}");
+    }
+    if name.starts_with("responses_") {
+        return "responses_<class>xx".into();
+    }
+    format!("{name}{lane}")
+}
+
+#[test]
+fn every_word_of_the_evidence_line_is_explained() {
+    let text = std::fs::read_to_string(document("operators.md")).unwrap();
+    let line = evidence_line();
+    let keys: Vec<&str> = line
+        .split_whitespace()
+        .filter_map(|word| word.split_once('='))
+        .map(|(key, _)| key)
+        .collect();
+    assert!(keys.len() > 60, "{line}");
+    for key in keys {
+        let form = documented_form(key);
+        assert!(
+            text.contains(&format!("`{form}`")),
+            "docs/operators.md does not explain `{form}`"
         );
     }
 }

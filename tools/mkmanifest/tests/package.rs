@@ -4,6 +4,9 @@
 
 mod support;
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use capos_config::{CapSource, KernelCapSource, ManifestBootstrapPlan, SystemManifest};
 use ingress_schema::listen::ListenBinding;
 use mkmanifest::{Binaries, Images, LaneRules, Options, build, show};
@@ -201,7 +204,7 @@ fn lane_rules_are_kept_unless_asked_not_to() {
         ..Options::default()
     };
     let bytes = package(&directory, &aliased, options).unwrap();
-    let text = show(std::path::Path::new("x.bin"), &bytes).unwrap();
+    let text = show(Path::new("x.bin"), &bytes).unwrap();
     assert!(
         text.contains("ui_provider_health_listener      kernel:tcp_listen_authority on nic1:8081"),
         "{text}"
@@ -212,7 +215,7 @@ fn lane_rules_are_kept_unless_asked_not_to() {
 fn a_package_is_shown_in_words() {
     let directory = Directory::new("show");
     let bytes = package(&directory, VALID, Options::default()).unwrap();
-    let text = show(std::path::Path::new("x.bin"), &bytes).unwrap();
+    let text = show(Path::new("x.bin"), &bytes).unwrap();
     for line in [
         "binary remote-session-web-ui: 4112 bytes",
         "init runs remote-session-web-ui",
@@ -236,12 +239,62 @@ fn what_is_no_package_is_not_shown() {
         &[0; 64],
         &[0xff; 64],
     ] {
-        let error = show(std::path::Path::new("x.bin"), bytes)
-            .unwrap_err()
-            .to_string();
+        let error = show(Path::new("x.bin"), bytes).unwrap_err().to_string();
         assert!(
             error.starts_with("x.bin: this is not a boot package"),
             "{error}"
         );
     }
+}
+
+/// The `capnp` tool and the published schema as witnesses from outside.
+#[test]
+fn the_capnp_tool_reads_a_package_by_the_published_schema() {
+    let directory = Directory::new("witness");
+    let bytes = package(&directory, VALID, Options::default()).unwrap();
+    let file = directory.write("x.bin", &bytes);
+    let output = Command::new("capnp")
+        .args(["decode", "--short"])
+        .arg(published_schema())
+        .arg("SystemManifest")
+        .stdin(std::fs::File::open(file).unwrap())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    for part in [
+        "(schemaVersion = 1, binaries = [(name = \"remote-session-web-ui\", data = ",
+        "(text = \"ui_provider_health_listener\")",
+        "(name = \"badge\", value = (uintValue = 139153))",
+        "(text = \"ingress_total_slots=40\")",
+        "hostname = \"ingress\"",
+    ] {
+        assert!(text.contains(part), "no `{part}`");
+    }
+}
+
+/// The schema file of the `capos-config` that this workspace is locked to.
+fn published_schema() -> PathBuf {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let config = packages
+        .iter()
+        .find(|package| package["name"] == "capos-config")
+        .unwrap();
+    let manifest = Path::new(config["manifest_path"].as_str().unwrap());
+    manifest.with_file_name("schema").join("capos.capnp")
 }
