@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::lane::Lane;
@@ -20,7 +20,7 @@ pub(crate) fn fields(text: &str) -> BTreeMap<String, String> {
 }
 
 /// One evidence line.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Evidence {
     values: BTreeMap<String, String>,
@@ -58,6 +58,11 @@ impl Evidence {
         self.count(&format!("{counter}_{}", lane.key()))
     }
 
+    /// Whether a lane has a listener: the line of one without shows almost nothing.
+    pub(crate) fn enabled(&self, lane: Lane) -> bool {
+        self.values.contains_key(&format!("rate_{}", lane.key()))
+    }
+
     /// A lane's responses by exact status, from `status_<code>_<lane>`.
     pub(crate) fn statuses(&self, lane: Lane) -> BTreeMap<u16, u64> {
         let ending = format!("_{}", lane.key());
@@ -75,7 +80,7 @@ impl Evidence {
 }
 
 /// What the kernel counted on one listener.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ListenerCount {
     /// `loopback`, `nic1`, ...
     pub(crate) transport: String,

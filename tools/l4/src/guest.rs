@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::evidence::{Evidence, ListenerCount};
+use crate::evidence::{Evidence, ListenerCount, fields};
 use crate::failure::Failure;
 use crate::http::Tally;
 use crate::lane::Lane;
@@ -21,7 +21,6 @@ pub(crate) struct Guest {
     probe: Option<Probe>,
     index: usize,
     ready: Option<f64>,
-    ready_line: String,
 }
 
 impl Guest {
@@ -33,7 +32,6 @@ impl Guest {
             probe,
             index,
             ready: None,
-            ready_line: String::new(),
         }
     }
 
@@ -57,11 +55,6 @@ impl Guest {
         self.ready
     }
 
-    /// The service's readiness line.
-    pub(crate) fn ready_line(&self) -> &str {
-        &self.ready_line
-    }
-
     /// Waits for the service's readiness line and the in-guest client's.
     pub(crate) fn await_ready(&mut self) -> Result<(), Failure> {
         let (_, line) = self.machine.await_line(
@@ -71,7 +64,6 @@ impl Guest {
             |line| line.starts_with("[web-ui] ready"),
         )?;
         self.ready = Some(line.at.as_secs_f64());
-        self.ready_line = line.text;
         self.machine.await_line(
             0,
             "in-guest client's line `[probe] ready`",
@@ -98,6 +90,19 @@ impl Guest {
     /// The provider lane's address on the host.
     pub(crate) fn provider(&self) -> SocketAddr {
         self.address(Lane::ProviderHealth)
+    }
+
+    /// A number of the policy that the service printed at boot, by the markers' own words.
+    pub(crate) fn policy(&self, key: &str) -> Result<u64, Failure> {
+        let lines = self.machine.console().lines();
+        let policy = lines
+            .iter()
+            .find_map(|line| line.text.strip_prefix("[web-ui] policy "));
+        let value = policy.and_then(|policy| fields(policy).get(key)?.parse().ok());
+        value.ok_or_else(|| Failure::MissingLine {
+            what: format!("`{key}=` on the policy line"),
+            last: self.machine.console().tail(),
+        })
     }
 
     /// The in-guest client.
@@ -154,6 +159,29 @@ impl Guest {
                 }
             }
         }
+    }
+
+    /// Waits until no further evidence line comes for `calm`, and tells the last one: what
+    /// clients left behind may still be ending when the counts already agree.
+    pub(crate) fn calm(&mut self, mut evidence: Evidence, calm: Duration) -> Evidence {
+        let console = self.machine.console().clone();
+        let limit = Instant::now() + calm * 20;
+        let mut from = console.mark();
+        if let Some(line) = console
+            .lines()
+            .iter()
+            .rev()
+            .find_map(|line| Evidence::parse(&line.text))
+        {
+            evidence = line;
+        }
+        while Instant::now() < limit {
+            let found = console.wait(from, calm, |line| Evidence::parse(line).is_some());
+            let Ok((index, line)) = found else { break };
+            from = index + 1;
+            evidence = Evidence::parse(&line.text).unwrap_or(evidence);
+        }
+        evidence
     }
 
     /// Tells the in-guest client to exit with 0, which ends the machine.

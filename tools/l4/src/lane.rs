@@ -33,15 +33,6 @@ impl Lane {
         }
     }
 
-    /// The transport in the kernel's listener lines.
-    pub(crate) fn transport(self) -> &'static str {
-        match self {
-            Self::Anonymous => "nic1",
-            Self::LocalHealth => "loopback",
-            Self::ProviderHealth => "nic2",
-        }
-    }
-
     /// The guest's port.
     pub(crate) fn port(self) -> u16 {
         match self {

@@ -64,6 +64,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    limits::raise_descriptors();
     match arguments.command {
         Command::Prove(prove) => prove.execute(arguments.artefacts),
         Command::Run(run) => run.execute(&arguments.artefacts),

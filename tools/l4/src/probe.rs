@@ -38,11 +38,6 @@ impl Reply {
         value.unwrap_or_default()
     }
 
-    /// A text.
-    pub(crate) fn text(&self, key: &str) -> Option<&str> {
-        self.values.get(key).map(String::as_str)
-    }
-
     /// What the in-guest client saw, as the harness counts it.
     pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally::default();

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::evidence::{Evidence, ListenerCount};
 
 /// One assertion on what the guest did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Check {
     /// What is asserted.
     pub(crate) claim: String,
@@ -20,7 +20,7 @@ pub(crate) struct Check {
 }
 
 /// One measured figure.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Figure {
     /// What was measured.
     pub(crate) name: String,
@@ -29,18 +29,18 @@ pub(crate) struct Figure {
 }
 
 /// A chart over time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Chart {
     /// What it shows.
     pub(crate) title: String,
     /// The unit of its values.
-    pub(crate) unit: &'static str,
+    pub(crate) unit: String,
     /// Lines by name: (seconds, value).
     pub(crate) lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
 /// One machine that a case booted.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Boot {
     /// Its manifest.
     pub(crate) manifest: String,
@@ -59,7 +59,7 @@ pub(crate) struct Boot {
 }
 
 /// Everything about one case.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// The assertions, in order.
     pub(crate) checks: Vec<Check>,
@@ -72,7 +72,7 @@ pub(crate) struct Record {
 }
 
 /// How a case ended.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
     /// Every check held.
@@ -92,7 +92,7 @@ pub(crate) enum Verdict {
 }
 
 /// A finished case, or a finished negative control.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// The case's name; for a control, `case/control`.
     pub(crate) name: String,

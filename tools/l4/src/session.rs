@@ -17,9 +17,16 @@ use crate::guest::Guest;
 use crate::http::Tally;
 use crate::lane::Lane;
 use crate::machine::Machine;
+use crate::machine::console::Console;
 use crate::machine::spec::{Backend, HostPort, MachineSpec, Nic, Outgoing};
 use crate::package;
 use crate::record::{Boot, Chart, Check, Figure, Record};
+
+/// How long counts may take to agree, and a machine to end.
+const SETTLE_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long a service that clients left in disorder must have nothing more to say.
+const CALM: Duration = Duration::from_millis(1500);
 
 /// What all sessions share.
 pub(crate) struct Bench {
@@ -89,6 +96,7 @@ pub(crate) struct Session<'bench> {
     folder: PathBuf,
     sabotage: Option<Sabotage>,
     record: Record,
+    consoles: Vec<Console>,
     step: fn(&str),
 }
 
@@ -107,6 +115,7 @@ impl<'bench> Session<'bench> {
             folder,
             sabotage,
             record: Record::default(),
+            consoles: Vec::new(),
             step,
         })
     }
@@ -177,8 +186,15 @@ impl<'bench> Session<'bench> {
     pub(crate) fn boot(&mut self, manifest: &str) -> Result<Guest, Failure> {
         let mut guest = self.launch(manifest, LaneRules::Checked, Self::usual_nics())?;
         guest.await_ready()?;
-        self.boot_record(&guest).ready_seconds = guest.ready_seconds();
+        self.note_ready(&guest);
         Ok(guest)
+    }
+
+    /// Notes when a machine became ready.
+    pub(crate) fn note_ready(&mut self, guest: &Guest) {
+        if let Some(boot) = self.record.boots.get_mut(guest.index()) {
+            boot.ready_seconds = guest.ready_seconds();
+        }
     }
 
     /// Compiles a manifest and starts a machine, without waiting for anything.
@@ -206,6 +222,7 @@ impl<'bench> Session<'bench> {
             echo: None,
         };
         let machine = Machine::boot(&spec)?;
+        self.consoles.push(machine.console().clone());
         self.record.boots.push(Boot {
             manifest: manifest.to_owned(),
             serial_log,
@@ -241,35 +258,11 @@ impl<'bench> Session<'bench> {
         package::compile(&artefacts, &file, rules, out)
     }
 
-    fn boot_record(&mut self, guest: &Guest) -> &mut Boot {
-        let index = guest.index();
-        while self.record.boots.len() <= index {
-            self.record.boots.push(Boot::default());
-        }
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "the loop above made it long enough"
-        )]
-        &mut self.record.boots[index]
-    }
-
-    /// Notes how a machine ended and what it left on its console.
+    /// Notes how a machine ended.
     pub(crate) fn note_end(&mut self, guest: &Guest, exit: MachineExit) {
-        let lines = guest.machine().console().lines();
-        let evidence = lines
-            .iter()
-            .rev()
-            .find_map(|line| Evidence::parse(&line.text));
-        let listeners = lines
-            .iter()
-            .filter_map(|line| ListenerCount::parse(&line.text));
-        let listeners = listeners.collect();
-        let tail = guest.machine().console().tail();
-        let boot = self.boot_record(guest);
-        boot.evidence = evidence;
-        boot.listeners = listeners;
-        boot.exit = Some(exit.to_string());
-        boot.tail = tail;
+        if let Some(boot) = self.record.boots.get_mut(guest.index()) {
+            boot.exit = Some(exit.to_string());
+        }
     }
 
     /// Waits until the service is quiescent and agrees with `clients`, ends the machine in
@@ -280,20 +273,52 @@ impl<'bench> Session<'bench> {
         clients: &ClientCounts,
     ) -> Result<Evidence, Failure> {
         self.step("settle and compare the counts");
-        let evidence = guest.quiescent(Duration::from_secs(20), |evidence| {
+        let mut evidence = guest.quiescent(SETTLE_WITHIN, |evidence| {
             Lane::ALL.iter().all(|lane| clients.agree(evidence, *lane))
         })?;
-        guest.ask_to_end()?;
-        let exit = guest.machine_mut().wait_exit(Duration::from_secs(20));
-        match exit {
-            Ok(exit) => self.note_end(&guest, exit),
-            Err(failure) => return Err(failure),
+        if clients.counting == Counting::AtMost {
+            evidence = guest.calm(evidence, CALM);
         }
+        guest.ask_to_end()?;
+        self.ended(guest, &evidence, clients)?;
+        Ok(evidence)
+    }
+
+    /// Asserts the same of a machine that ends by itself, because its service was drained.
+    pub(crate) fn settle_drained(
+        &mut self,
+        mut guest: Guest,
+        clients: &ClientCounts,
+    ) -> Result<Evidence, Failure> {
+        self.step("await the end of the drain and compare the counts");
+        let exit = guest.machine_mut().wait_exit(SETTLE_WITHIN)?;
+        self.note_end(&guest, exit);
+        let lines = guest.machine().console().lines();
+        let last = lines
+            .iter()
+            .rev()
+            .find_map(|line| Evidence::parse(&line.text));
+        let evidence = last.ok_or_else(|| Failure::MissingLine {
+            what: "an evidence line".into(),
+            last: guest.machine().console().tail(),
+        })?;
+        self.ended(guest, &evidence, clients)?;
+        Ok(evidence)
+    }
+
+    /// Awaits the end of a machine and judges it.
+    fn ended(
+        &mut self,
+        mut guest: Guest,
+        evidence: &Evidence,
+        clients: &ClientCounts,
+    ) -> Result<(), Failure> {
+        let exit = guest.machine_mut().wait_exit(SETTLE_WITHIN)?;
+        self.note_end(&guest, exit);
         guest
             .machine_mut()
             .await_exit(MachineExit::Success, Duration::from_secs(1))?;
-        self.judge(&guest, &evidence, clients)?;
-        Ok(evidence)
+        self.judge(&guest, evidence, clients)
     }
 
     /// The common assertions of every case.
@@ -305,6 +330,7 @@ impl<'bench> Session<'bench> {
     ) -> Result<(), Failure> {
         self.check_equal("outstanding is 0", evidence.count("outstanding")?, 0);
         self.check_equal("leaked is 0", evidence.count("leaked")?, 0);
+        self.check_equal("faults is 0", evidence.count("faults")?, 0);
         let balanced = evidence.text("release_balanced")?.to_owned();
         self.check_equal("release_balanced", balanced.as_str(), "true");
         let listeners = guest.listeners();
@@ -321,6 +347,26 @@ impl<'bench> Session<'bench> {
         clients: &ClientCounts,
         listeners: &[ListenerCount],
     ) -> Result<(), Failure> {
+        let accepted: u64 = listeners
+            .iter()
+            .filter(|count| count.port == lane.port())
+            .map(|count| count.accepted)
+            .sum();
+        if !evidence.enabled(lane) {
+            let charged =
+                evidence.lane("admitted", lane)? + evidence.lane("conns_admitted", lane)?;
+            self.check_equal(
+                format!("{}: absent, nothing charged", lane.key()),
+                charged,
+                0,
+            );
+            self.check_equal(
+                format!("{}: absent, nothing accepted", lane.key()),
+                accepted,
+                0,
+            );
+            return Ok(());
+        }
         let admitted = evidence.lane("admitted", lane)?;
         let ended = evidence.lane("completed", lane)? + evidence.lane("cancelled", lane)?;
         self.check_equal(
@@ -346,13 +392,9 @@ impl<'bench> Session<'bench> {
                 evidence.statuses(lane)
             ),
         );
-        let permits =
-            evidence.lane("conns_admitted", lane)? + evidence.lane("conns_refused", lane)?;
-        let accepted: u64 = listeners
-            .iter()
-            .filter(|count| count.port == lane.port())
-            .map(|count| count.accepted)
-            .sum();
+        let permits = evidence.lane("conns_admitted", lane)?
+            + evidence.lane("conns_refused", lane)?
+            + evidence.lane("conns_turned_away", lane)?;
         self.check_equal(
             format!("{}: kernel accepts equal permits", lane.key()),
             accepted,
@@ -361,8 +403,15 @@ impl<'bench> Session<'bench> {
         Ok(())
     }
 
-    /// Closes the session.
-    pub(crate) fn into_record(self) -> Record {
+    /// Closes the session; whatever way it ended, each boot tells what its console says.
+    pub(crate) fn into_record(mut self) -> Record {
+        for (boot, console) in self.record.boots.iter_mut().zip(&self.consoles) {
+            let lines = console.lines();
+            let texts = || lines.iter().map(|line| line.text.as_str());
+            boot.evidence = texts().rev().find_map(Evidence::parse);
+            boot.listeners = texts().filter_map(ListenerCount::parse).collect();
+            boot.tail = console.tail();
+        }
         self.record
     }
 }

@@ -85,7 +85,18 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         [1, 1, 2],
     )?;
 
+    many(session, &mut guest, &mut clients)?;
+    session.figure("start to readiness", ready(&guest));
+    session.settle(guest, &clients).map(drop)
+}
+
+fn many(
+    session: &mut Session<'_>,
+    guest: &mut Guest,
+    clients: &mut ClientCounts,
+) -> Result<(), Failure> {
     session.step("many connections to each listener");
+    let get = http::once("GET", "/healthz");
     let many = Flood::of(guest.public(), get.clone(), 16, 8).run();
     clients.lane(Lane::Anonymous).add(&many.tally);
     let outside = Flood::of(guest.provider(), get, 4, 5).run();
@@ -100,15 +111,14 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     )?;
     fed(
         session,
-        &mut guest,
-        &clients,
+        guest,
+        clients,
         "many connections to every lane",
         [129, 25, 34],
     )?;
     let unanswered: u64 = clients.lanes.values().map(http::Tally::unanswered).sum();
     session.check_equal("every connection was answered", unanswered, 0);
-    session.figure("start to readiness", ready(&guest));
-    session.settle(guest, &clients).map(drop)
+    Ok(())
 }
 
 fn is_200(answer: &Result<http::Response, http::Ending>) -> bool {

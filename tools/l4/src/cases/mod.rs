@@ -3,10 +3,23 @@
 mod abi;
 mod absent_authority;
 mod aliased_grants;
+mod bad_wire;
+mod balancer;
+mod curl;
 mod forgery;
 mod lane_selection;
+mod packet_floods;
+mod protected_abuse;
+mod public_non_escalation;
+mod release_balance;
 mod route_scope;
+mod scale;
+mod slow_clients;
+mod soak;
+mod starvation;
 mod survival;
+mod tap;
+mod wrk;
 
 use crate::failure::Failure;
 use crate::session::{Sabotage, Session};
@@ -18,6 +31,8 @@ pub(crate) enum Suite {
     Matrix,
     /// Longer attacks, run by name or with `--suite attack`.
     Attack,
+    /// Run by name alone.
+    OnDemand,
 }
 
 /// What a case needs beyond QEMU.
@@ -64,11 +79,24 @@ pub(crate) struct Control {
 pub(crate) const ALL: &[&Case] = &[
     &abi::CASE,
     &lane_selection::CASE,
+    &public_non_escalation::CASE,
+    &protected_abuse::CASE,
     &route_scope::CASE,
     &absent_authority::CASE,
     &aliased_grants::CASE,
     &forgery::CASE,
+    &release_balance::CASE,
     &survival::CASE,
+    &scale::CASE,
+    &curl::CASE,
+    &wrk::CASE,
+    &balancer::CASE,
+    &slow_clients::CASE,
+    &packet_floods::CASE,
+    &bad_wire::CASE,
+    &tap::CASE,
+    &starvation::CASE,
+    &soak::CASE,
 ];
 
 #[cfg(test)]

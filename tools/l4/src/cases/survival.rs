@@ -49,6 +49,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     }
     let mut guest = session.launch("three-lanes", LaneRules::Checked, nics)?;
     guest.await_ready()?;
+    session.note_ready(&guest);
     let mut clients = ClientCounts {
         counting: Counting::AtMost,
         ..ClientCounts::default()

@@ -10,6 +10,7 @@ pub(crate) fn execute() -> ExitCode {
         let suite = match case.suite {
             Suite::Matrix => "matrix",
             Suite::Attack => "attack",
+            Suite::OnDemand => "by name",
         };
         println!("{:<22} {suite:<7} {}", case.name, case.title);
         match case.need {

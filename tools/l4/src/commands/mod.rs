@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub(crate) mod list;
+mod namespace;
 pub(crate) mod prove;
 pub(crate) mod run;
 

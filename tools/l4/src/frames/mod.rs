@@ -1,5 +1,6 @@
 //! Raw Ethernet frames, well-formed and not, and the way to put them before a NIC.
 
+pub(crate) mod attack;
 mod build;
 pub(crate) mod garbage;
 mod injector;

@@ -183,19 +183,4 @@ impl Wire {
         self.pending.extend(chunk.iter().take(count));
         Ok(())
     }
-
-    /// Whether the server closes the connection within the timeout without another byte.
-    pub(crate) fn closes(&mut self) -> bool {
-        let deadline = Instant::now() + self.timeout;
-        self.pending.is_empty()
-            && matches!(
-                self.fill(deadline, false),
-                Err(Ending::ClosedUnanswered | Ending::Reset)
-            )
-    }
-
-    /// The stream itself, for clients that misuse it.
-    pub(crate) fn into_stream(self) -> TcpStream {
-        self.stream
-    }
 }

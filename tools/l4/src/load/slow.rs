@@ -43,7 +43,7 @@ impl Slowness {
                 b"POST /upload HTTP/1.1\r\nHost: capos.test\r\nContent-Length: 1000\r\n\r\n"
                     .to_vec()
             }
-            Self::Read => b"GET / HTTP/1.1\r\nHost: capos.test\r\n\r\n".repeat(32),
+            Self::Read => b"GET /app.js HTTP/1.1\r\nHost: capos.test\r\n\r\n".repeat(400),
             Self::Silent => Vec::new(),
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn resets(address: SocketAddr, count: usize, time_max: Duration) -> T
                         break;
                     }
                     if let Some(mut stream) = connect(address) {
-                        if number % 3 == 0 {
+                        if number.is_multiple_of(3) {
                             drop(stream.write_all(b"GET /healthz HTTP/1.1\r\nHos"));
                         }
                         made.fetch_add(1, Ordering::AcqRel);

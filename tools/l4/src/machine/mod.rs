@@ -35,7 +35,6 @@ pub(crate) struct Machine {
     console: Console,
     control: Option<UnixStream>,
     host: Vec<SocketAddr>,
-    started: Instant,
     folder: PathBuf,
     ended: Option<MachineExit>,
 }
@@ -97,7 +96,6 @@ impl Machine {
             console,
             control: None,
             host,
-            started,
             folder,
             ended: None,
         };
@@ -172,16 +170,6 @@ impl Machine {
             .and_then(|index| self.host.get(index))
             .copied()
             .unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
-    }
-
-    /// The emulator's process id.
-    pub(crate) fn emulator_id(&self) -> u32 {
-        lock(&self.child).id()
-    }
-
-    /// Time since the emulator was started.
-    pub(crate) fn age(&self) -> Duration {
-        self.started.elapsed()
     }
 
     /// Waits for a console line at or after `from`; `awaited` names it in a failure.

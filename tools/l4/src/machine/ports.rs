@@ -6,17 +6,20 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use crate::failure::Failure;
 use crate::machine::spec::{Backend, HostPort, Nic};
 
-/// One host address for each NIC, in order. A TAP NIC has the unspecified address.
+/// One host address for each NIC, in order. The guest behind a TAP device is reached
+/// at its own address.
 pub(crate) fn choose(nics: &[Nic]) -> Result<Vec<SocketAddr>, Failure> {
     let mut held = Vec::new();
     let mut chosen = Vec::new();
-    for nic in nics {
+    for (index, nic) in nics.iter().enumerate() {
         let port = match &nic.backend {
             Backend::User(port)
             | Backend::UserWithInjector(port, _)
             | Backend::UserThroughRelay(port, _) => *port,
-            Backend::Tap(_) => {
-                chosen.push(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
+            Backend::Tap(_) | Backend::TapWithInjector(..) => {
+                let network = u8::try_from(index + 2).unwrap_or(u8::MAX);
+                let guest = Ipv4Addr::new(10, 0, network, 15);
+                chosen.push(SocketAddr::from((guest, nic.guest_port)));
                 continue;
             }
         };

@@ -48,8 +48,10 @@ pub(crate) enum Backend {
     UserWithInjector(HostPort, FrameInjector),
     /// The same, at the far end of a wire that the harness carries.
     UserThroughRelay(HostPort, RelayPorts),
-    /// A TAP device that exists already.
-    Tap(String),
+    /// A TAP device that exists already; the host reaches the guest's own address.
+    Tap(&'static str),
+    /// The same, on a hub with a UDP socket through which frames are injected.
+    TapWithInjector(&'static str, FrameInjector),
 }
 
 /// One NIC: PCI order is the order in the list, numbered from 1.
@@ -138,6 +140,8 @@ impl Nic {
         let udp = |id: &str, from_guest: u16, to_guest: u16| {
             format!("socket,id={id},udp=127.0.0.1:{from_guest},localaddr=127.0.0.1:{to_guest}")
         };
+        let tap =
+            |id: &str, name: &str| format!("tap,id={id},ifname={name},script=no,downscript=no");
         let on_hub = |id: &str, peer: &str| format!("hubport,id={id},hubid={number},netdev={peer}");
         let (own, user_id, udp_id) = (
             format!("n{number}"),
@@ -160,9 +164,14 @@ impl Nic {
                 on_hub(&format!("hs{number}"), &udp_id),
                 udp(&own, ports.nic_peer, ports.nic),
             ],
-            Backend::Tap(name) => vec![format!(
-                "tap,id={own},ifname={name},script=no,downscript=no"
-            )],
+            Backend::Tap(name) => vec![tap(&own, name)],
+            Backend::TapWithInjector(name, ports) => vec![
+                tap(&user_id, name),
+                udp(&udp_id, ports.from_guest, ports.to_guest),
+                on_hub(&format!("hu{number}"), &user_id),
+                on_hub(&format!("hs{number}"), &udp_id),
+                format!("hubport,id={own},hubid={number}"),
+            ],
         };
         let mut args = Vec::new();
         for network in networks.drain(..) {

@@ -98,7 +98,7 @@ fn a_machine_that_does_not_end_is_told_apart_and_killed_on_drop() {
         .await_exit(MachineExit::Success, Duration::from_millis(200))
         .unwrap_err();
     assert_eq!(failure.kind(), "no-exit");
-    let process = PathBuf::from(format!("/proc/{}", machine.emulator_id()));
+    let process = PathBuf::from(format!("/proc/{}", lock(&machine.child).id()));
     assert!(process.exists());
     drop(machine);
     assert!(!process.exists());
@@ -138,7 +138,7 @@ fn a_refused_command_line_is_quoted() {
 fn the_command_line_has_one_network_a_nic() {
     let mut spec = spec("line", "");
     spec.nics.push(Nic {
-        backend: Backend::Tap("tap7".into()),
+        backend: Backend::Tap("tap7"),
         guest_port: 8081,
         outgoing: Outgoing::Forbidden,
     });

@@ -77,7 +77,7 @@ pub(crate) fn render(chart: &Chart) -> String {
     }
     put(
         &mut svg,
-        format_args!("<em>{}</em></div></figure>", escape(chart.unit)),
+        format_args!("<em>{}</em></div></figure>", escape(&chart.unit)),
     );
     svg
 }
@@ -120,7 +120,7 @@ mod tests {
     fn a_chart_has_a_path_and_a_legend_for_each_line() {
         let chart = Chart {
             title: "latency".into(),
-            unit: "ms",
+            unit: "ms".into(),
             lines: vec![
                 ("a<b".into(), vec![(0.0, 1.0), (1.0, 2.0)]),
                 ("c".into(), vec![]),

@@ -1,0 +1,160 @@
+//! Case `balancer`: HAProxy before the guest, as a provider runs it. A saturated public lane
+//! never makes it look dead; a drain takes it out without losing a request.
+
+use std::time::{Duration, Instant};
+
+use crate::cases::{Case, Control, Need, Suite};
+use crate::failure::Failure;
+use crate::guest::Guest;
+use crate::http;
+use crate::lane::Lane;
+use crate::load::flood::{Flood, Flooded, Reuse};
+use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::tool::haproxy::Haproxy;
+
+pub(crate) const CASE: Case = Case {
+    name: "balancer",
+    title: "HAProxy never sees a saturated guest down, and a drain loses nothing",
+    suite: Suite::Matrix,
+    need: Need::Programs(&["haproxy"]),
+    run,
+    controls: &[Control {
+        name: "no-provider",
+        breaks: "the guest has no provider lane for HAProxy's checks",
+        sabotage: Sabotage::Manifest {
+            of: "three-lanes-tight",
+            instead: "no-provider",
+        },
+        must_fail: "the guest stays up",
+    }],
+};
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    saturated(session)?;
+    drained(session)
+}
+
+/// Floods the public lane through HAProxy, with bounds so tight that it is saturated.
+fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
+    let guest = session.boot("three-lanes-tight")?;
+    let mut clients = ClientCounts {
+        counting: Counting::AtMost,
+        ..ClientCounts::default()
+    };
+    let haproxy = Haproxy::start(session.folder(), guest.public(), guest.provider())?;
+    let up = haproxy.await_state("UP", Duration::from_secs(10));
+    session.check(
+        "HAProxy finds the guest up",
+        up.is_some(),
+        format_args!("{up:?}"),
+    );
+    session.step("a flood through HAProxy past the public bounds, 10 s");
+    let mut flood = Flood::of(
+        haproxy.address(),
+        http::once("GET", "/app.js"),
+        64,
+        usize::MAX,
+    );
+    flood.time_max = Duration::from_secs(10);
+    let (flooded, states) = std::thread::scope(|scope| {
+        let flooding = scope.spawn(|| flood.run());
+        let mut states = Vec::new();
+        while !flooding.is_finished() {
+            states.extend(haproxy.state());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        (flooding.join().unwrap_or_default(), states)
+    });
+    clients
+        .lane(Lane::Anonymous)
+        .status(200, flooded.tally.of(200));
+    let up = states.iter().filter(|state| *state == "UP").count();
+    session.check(
+        "the guest stays up while its public lane is saturated through HAProxy",
+        !states.is_empty() && up == states.len(),
+        format_args!("up in {up} of {} samples", states.len()),
+    );
+    session.figure(
+        "answers through HAProxy by status",
+        format_args!("{:?}", flooded.tally.statuses),
+    );
+    drop(haproxy);
+    let evidence = session.settle(guest, &clients)?;
+    session.check(
+        "the public lane was saturated",
+        evidence.lane("conns_refused", Lane::Anonymous)? > 0
+            || evidence.lane("overload_lane_pool_full", Lane::Anonymous)? > 0,
+        format_args!("{:?}", evidence.statuses(Lane::Anonymous)),
+    );
+    Ok(())
+}
+
+/// Drains the guest under moderate load.
+fn drained(session: &mut Session<'_>) -> Result<(), Failure> {
+    let mut guest = session.boot("three-lanes")?;
+    let mut clients = ClientCounts {
+        counting: Counting::AtMost,
+        ..ClientCounts::default()
+    };
+    let haproxy = Haproxy::start(session.folder(), guest.public(), guest.provider())?;
+    let up = haproxy.await_state("UP", Duration::from_secs(10));
+    session.check(
+        "HAProxy finds the guest up before the drain",
+        up.is_some(),
+        format_args!("{up:?}"),
+    );
+    session.step("drain under load");
+    let mut flood = Flood::of(
+        haproxy.address(),
+        http::keep("GET", "/app.js"),
+        8,
+        usize::MAX,
+    );
+    flood.reuse = Reuse::KeepAlive;
+    flood.time_max = Duration::from_secs(4);
+    let (flooded, took) = std::thread::scope(|scope| {
+        let flooding = scope.spawn(|| flood.run());
+        std::thread::sleep(Duration::from_secs(1));
+        let took = drain(&mut guest, &mut clients, &haproxy);
+        (flooding.join().unwrap_or_default(), took)
+    });
+    let took = took?;
+    session.check(
+        "HAProxy takes the draining guest out",
+        took.is_some(),
+        format_args!("{took:?} after the drain began"),
+    );
+    if let Some(took) = took {
+        session.figure("drain to down at HAProxy", format_args!("{took:.2?}"));
+    }
+    nothing_lost(session, &flooded);
+    clients
+        .lane(Lane::Anonymous)
+        .status(200, flooded.tally.of(200));
+    drop(haproxy);
+    session.settle_drained(guest, &clients).map(drop)
+}
+
+/// Begins the drain; tells how long HAProxy took to see it.
+fn drain(
+    guest: &mut Guest,
+    clients: &mut ClientCounts,
+    haproxy: &Haproxy,
+) -> Result<Option<Duration>, Failure> {
+    let begun = Instant::now();
+    guest.ask(clients.lane(Lane::LocalHealth), "post local /drain")?;
+    let seen = haproxy.await_state("DOWN", Duration::from_secs(10));
+    Ok(seen.map(|_| begun.elapsed()))
+}
+
+/// Once HAProxy has the guest out it answers 503 by itself, which is no loss; a bad gateway
+/// or a broken connection is.
+fn nothing_lost(session: &mut Session<'_>, flooded: &Flooded) {
+    let tally = &flooded.tally;
+    let lost = tally.of(502) + tally.of(504) + tally.unanswered();
+    session.check(
+        "no request is lost in the drain",
+        tally.of(200) > 0 && lost == 0,
+        format_args!("{:?}, {:?}", tally.statuses, tally.endings),
+    );
+}

@@ -1,0 +1,141 @@
+//! Case 7: whatever clients do, every token is given back exactly once. Mixed load on all
+//! lanes, with aborts, resets, half-closes, slow readers and time-outs, past 10,000 requests.
+
+use std::time::Duration;
+
+use crate::cases::{Case, Control, Need, Suite};
+use crate::failure::Failure;
+use crate::guest::Guest;
+use crate::http::{self, Tally, Wire};
+use crate::lane::Lane;
+use crate::load::flood::{Flood, Reuse};
+use crate::load::slow::{SlowClients, Slowness};
+use crate::load::storm;
+use crate::random::Random;
+use crate::session::{ClientCounts, Counting, Sabotage, Session};
+
+pub(crate) const CASE: Case = Case {
+    name: "release-balance",
+    title: "after 10,000 mixed requests every token is given back exactly once",
+    suite: Suite::Matrix,
+    need: Need::Nothing,
+    run,
+    controls: &[Control {
+        name: "leak-on-cancel",
+        breaks: "the service forgets the reservation of a connection that fails",
+        sabotage: Sabotage::Service("broken-leak-on-cancel"),
+        must_fail: "completed + cancelled == admitted",
+    }],
+};
+
+const REQUESTS: u64 = 10_000;
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    let mut guest = session.boot("three-lanes")?;
+    let mut clients = ClientCounts {
+        counting: Counting::AtMost,
+        ..ClientCounts::default()
+    };
+    session.step("slow heads, bodies and readers stay throughout");
+    let pace = Duration::from_millis(100);
+    let slow: Vec<SlowClients> = [
+        Slowness::Head,
+        Slowness::Body,
+        Slowness::Read,
+        Slowness::Silent,
+    ]
+    .into_iter()
+    .map(|slowness| SlowClients::start(guest.public(), slowness, 24, pace))
+    .collect();
+    mixed(session, &mut guest, &mut clients)?;
+    for slow in slow {
+        slow.finish();
+    }
+    let evidence = session.settle(guest, &clients)?;
+    let mut admitted = 0;
+    for lane in Lane::ALL {
+        let of_lane = evidence.lane("admitted", lane)?;
+        session.check(format!("{} was fed", lane.key()), of_lane > 0, of_lane);
+        session.check_equal(
+            format!("{}: every permit is given back", lane.key()),
+            evidence.lane("conns_released", lane)?,
+            evidence.lane("conns_admitted", lane)?,
+        );
+        admitted += of_lane;
+    }
+    let cancelled = evidence.lane("cancelled", Lane::Anonymous)?;
+    session.check("some requests were cancelled", cancelled > 0, cancelled);
+    session.check(
+        "the case went past 10,000 requests",
+        admitted >= REQUESTS,
+        format_args!("{admitted}"),
+    );
+    session.figure("requests admitted", admitted);
+    session.figure("requests cancelled", cancelled);
+    Ok(())
+}
+
+pub(crate) fn mixed(
+    session: &mut Session<'_>,
+    guest: &mut Guest,
+    clients: &mut ClientCounts,
+) -> Result<(), Failure> {
+    session.step("keep-alive requests");
+    let mut keep = Flood::of(guest.public(), http::keep("GET", "/healthz"), 16, 600);
+    keep.reuse = Reuse::KeepAlive;
+    let kept = keep.run();
+    clients.lane(Lane::Anonymous).add(&kept.tally);
+    session.figure(
+        "keep-alive requests a second",
+        format_args!(
+            "{:.0}",
+            kept.latencies.len() as f64 / kept.took.as_secs_f64()
+        ),
+    );
+    session.step("a connection for each request, pages and denials too");
+    for target in ["/", "/healthz", "/api/ingress", "/nothing"] {
+        let once = Flood::of(guest.public(), http::once("GET", target), 8, 40).run();
+        clients.lane(Lane::Anonymous).add(&once.tally);
+    }
+    session.step("half-closed, abandoned and reset connections");
+    half_closed(guest, clients.lane(Lane::Anonymous));
+    abandoned(guest);
+    storm::resets(guest.public(), 1_000, Duration::from_secs(30));
+    storm::noise(guest.public(), 60, &mut Random::new(7));
+    storm::resets(guest.provider(), 100, Duration::from_secs(10));
+    session.step("the protected lanes, past their rates");
+    guest.ask(
+        clients.lane(Lane::LocalHealth),
+        "flood local /api/status count=300 conns=4",
+    )?;
+    guest.ask(
+        clients.lane(Lane::ProviderHealth),
+        "flood provider /healthz count=300 conns=4",
+    )?;
+    Ok(())
+}
+
+/// Requests whose sender closes its half at once: they are still owed an answer.
+fn half_closed(guest: &Guest, tally: &mut Tally) {
+    let request = http::once("GET", "/");
+    for _ in 0..60 {
+        let outcome =
+            Wire::connect(guest.public(), Duration::from_secs(10)).and_then(|mut wire| {
+                wire.send(&request)?;
+                wire.finish_sending();
+                wire.response(&request)
+            });
+        tally.count(&outcome);
+    }
+}
+
+/// Pages that are asked for many times over and left unread.
+fn abandoned(guest: &Guest) {
+    let request = http::keep("GET", "/").repeat(40);
+    for _ in 0..60 {
+        if let Ok(mut wire) = Wire::connect(guest.public(), Duration::from_secs(10)) {
+            // The connection may be closed under the requests; either way it is left.
+            drop(wire.send(&request));
+        }
+    }
+}

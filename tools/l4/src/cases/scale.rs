@@ -1,0 +1,204 @@
+//! Case `scale`: as many connections as the limits allow, the next one refused with count
+//! and limit, idle ones giving way, and what a request costs beside a thousand idle ones.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use crate::cases::{Case, Control, Need, Suite};
+use crate::failure::Failure;
+use crate::guest::Guest;
+use crate::http::{self, Ending, Response, Wire};
+use crate::lane::Lane;
+use crate::load::quantiles::Quantiles;
+use crate::session::{ClientCounts, Counting, Sabotage, Session};
+
+pub(crate) const CASE: Case = Case {
+    name: "scale",
+    title: "1,024 connections at once, the next refused by count and limit, idle ones give way",
+    suite: Suite::Matrix,
+    need: Need::Nothing,
+    run,
+    controls: &[Control {
+        name: "tight",
+        breaks: "the service holds far fewer connections",
+        sabotage: Sabotage::Manifest {
+            of: "anonymous-only",
+            instead: "three-lanes-tight",
+        },
+        must_fail: "all connections are open at once",
+    }],
+};
+
+const CONNECTIONS: usize = 1_024;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    let mut guest = session.boot("anonymous-only")?;
+    let mut clients = ClientCounts {
+        counting: Counting::AtMost,
+        ..ClientCounts::default()
+    };
+    cost(session, &guest, &mut clients);
+    idle_give_way(session, &guest, &mut clients);
+    calm(&mut guest)?;
+    busy(session, &guest, &mut clients);
+    let limit = guest.policy("total_conns")?;
+    let evidence = session.settle(guest, &clients)?;
+    session.check_equal(
+        "the most connections held at once is the limit",
+        evidence.count("conns_high_water")?,
+        limit,
+    );
+    for (claim, counter) in [
+        ("connections past the limit are counted", "conns_refused"),
+        (
+            "refusals past their own ceiling are counted",
+            "refusals_unanswered",
+        ),
+        ("idle connections that gave way are counted", "idle_closed"),
+    ] {
+        let count = evidence.lane(counter, Lane::Anonymous)?;
+        session.check(claim, count > 0, count);
+    }
+    Ok(())
+}
+
+/// Waits until the service has nothing open.
+fn calm(guest: &mut Guest) -> Result<(), Failure> {
+    guest
+        .quiescent(PATIENCE, |evidence| {
+            let of = |counter| evidence.lane(counter, Lane::Anonymous).ok();
+            of("conns_admitted") == of("conns_released")
+        })
+        .map(drop)
+}
+
+/// A connection that was answered once and is kept.
+fn idle(address: SocketAddr, clients: &mut ClientCounts) -> Option<Wire> {
+    let request = http::keep("GET", "/healthz");
+    let mut kept = None;
+    let answer = Wire::connect(address, PATIENCE).and_then(|mut wire| {
+        wire.send(&request)?;
+        let response = wire.response(&request)?;
+        kept = Some(wire);
+        Ok(response)
+    });
+    clients.lane(Lane::Anonymous).count(&answer);
+    kept
+}
+
+/// What a request costs with few and with many idle connections beside it, in turns.
+fn cost(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
+    session.step("cost of a request beside 10 and beside 1,000 idle connections");
+    let few: Vec<Wire> = (0..10)
+        .filter_map(|_| idle(guest.public(), clients))
+        .collect();
+    let beside_few = requests(guest, clients);
+    let many: Vec<Wire> = (0..990)
+        .filter_map(|_| idle(guest.public(), clients))
+        .collect();
+    session.check_equal(
+        "a thousand idle connections are kept",
+        few.len() + many.len(),
+        1_000,
+    );
+    let beside_many = requests(guest, clients);
+    drop(many);
+    drop(few);
+    session.figure("request beside 10 idle connections", &beside_few);
+    session.figure("request beside 1,000 idle connections", &beside_many);
+    let ratio =
+        beside_many.percent(50).as_secs_f64() / beside_few.percent(50).as_secs_f64().max(1e-9);
+    session.figure("ratio of the medians", format_args!("{ratio:.2}"));
+    session.check(
+        "a request beside 1,000 idle connections costs less than three times as much",
+        ratio < 3.0,
+        format_args!("{ratio:.2}"),
+    );
+}
+
+fn requests(guest: &Guest, clients: &mut ClientCounts) -> Quantiles {
+    let request = http::keep("GET", "/healthz");
+    let mut times = Vec::new();
+    if let Some(mut wire) = idle(guest.public(), clients) {
+        for _ in 0..300 {
+            let begun = Instant::now();
+            let answer = wire.send(&request).and_then(|()| wire.response(&request));
+            times.push(begun.elapsed());
+            clients.lane(Lane::Anonymous).count(&answer);
+            if answer.is_err() {
+                break;
+            }
+        }
+    }
+    Quantiles::of(times)
+}
+
+/// More connections than permits, all idle: the newcomers are served, the oldest idle go.
+fn idle_give_way(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
+    session.step("idle connections give way to newcomers");
+    let kept: Vec<Wire> = (0..CONNECTIONS)
+        .filter_map(|_| idle(guest.public(), clients))
+        .collect();
+    session.check_equal("all idle connections were served", kept.len(), CONNECTIONS);
+    let get = http::once("GET", "/healthz");
+    let served = (0..20)
+        .filter(|_| {
+            let tally = clients.lane(Lane::Anonymous);
+            let answer = http::counted(tally, guest.public(), &get, PATIENCE);
+            answer.is_ok_and(|one| one.status == 200)
+        })
+        .count();
+    session.check_equal(
+        "newcomers are served while idle connections hold every permit",
+        served,
+        20,
+    );
+}
+
+/// Connections in the middle of a request hold every permit: newcomers are refused.
+fn busy(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
+    session.step("working connections hold every permit");
+    let held: Vec<Wire> = (0..CONNECTIONS)
+        .filter_map(|_| {
+            let mut wire = Wire::connect(guest.public(), PATIENCE).ok()?;
+            wire.send(b"GET /healthz HTTP/1.1\r\nHost: capos.test\r\n")
+                .ok()?;
+            Some(wire)
+        })
+        .collect();
+    // The last ones' bytes are on their way.
+    std::thread::sleep(Duration::from_millis(500));
+    let tally = clients.lane(Lane::Anonymous);
+    let refused = http::counted(tally, guest.public(), &http::once("GET", "/"), PATIENCE);
+    refusal(session, &refused);
+    // Past the ceiling of refusals, newcomers that say nothing are closed unanswered.
+    let silent: Vec<Wire> = (0..64)
+        .filter_map(|_| Wire::connect(guest.public(), PATIENCE).ok())
+        .collect();
+    let mut served = 0;
+    let request = b"GET /healthz HTTP/1.1\r\n";
+    for mut wire in held {
+        let answer = wire.send(b"\r\n").and_then(|()| wire.response(request));
+        served += usize::from(answer.as_ref().is_ok_and(|one| one.status == 200));
+        clients.lane(Lane::Anonymous).count(&answer);
+    }
+    session.check_equal("all connections are open at once", served, CONNECTIONS);
+    drop(silent);
+}
+
+fn refusal(session: &mut Session<'_>, answer: &Result<Response, Ending>) {
+    let body = answer.as_ref().ok().and_then(Response::json);
+    let number = |key: &str| body.as_ref()?.get(key)?.as_u64();
+    let told = answer.as_ref().map_or_else(
+        |ending| ending.to_string(),
+        |one| format!("status {}, {}", one.status, one.text()),
+    );
+    session.check(
+        "the next connection is refused with count and limit",
+        answer.as_ref().is_ok_and(|one| one.status == 503)
+            && number("in_use") == Some(CONNECTIONS as u64)
+            && number("limit") == Some(CONNECTIONS as u64),
+        told,
+    );
+}

@@ -1,0 +1,79 @@
+//! Cases that need a network of their own: the harness starts itself again inside a fresh
+//! network namespace, which vanishes with it, and takes over what that one recorded.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::cases::Case;
+use crate::failure::Failure;
+use crate::record::{Outcome, Record, Verdict};
+use crate::session::Bench;
+
+/// What is run inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// The case itself.
+    Case,
+    /// Its negative controls.
+    Controls,
+}
+
+/// Runs a case in a namespace of its own.
+pub(crate) fn run(bench: &Bench, case: &Case, inside: Inside) -> Vec<Outcome> {
+    match again(bench, case, inside) {
+        Ok(outcomes) => outcomes,
+        Err(failure) => vec![Outcome {
+            name: case.name.to_owned(),
+            title: case.title.to_owned(),
+            verdict: Verdict::Failed {
+                kind: failure.kind().to_owned(),
+                why: failure.to_string(),
+            },
+            took: std::time::Duration::ZERO,
+            record: Record::default(),
+        }],
+    }
+}
+
+fn file(bench: &Bench) -> PathBuf {
+    bench.out.join("inside.json")
+}
+
+fn again(bench: &Bench, case: &Case, inside: Inside) -> Result<Vec<Outcome>, Failure> {
+    let doing = "starting the harness in a network namespace";
+    let own = std::env::current_exe().map_err(|error| Failure::host(doing, error))?;
+    let file = file(bench);
+    drop(std::fs::remove_file(&file));
+    let artefacts = &bench.artefacts;
+    let status = Command::new("unshare")
+        .arg("--net")
+        .arg(own)
+        .args(["prove", "--inside-namespace", "--case", case.name])
+        .args((inside == Inside::Controls).then_some("--negative-controls"))
+        .arg("--out")
+        .arg(&bench.out)
+        .arg("--kernel")
+        .arg(&artefacts.kernel)
+        .arg("--service")
+        .arg(&artefacts.service)
+        .arg("--probe")
+        .arg(&artefacts.probe)
+        .arg("--manifests")
+        .arg(&artefacts.manifests)
+        .arg("--memory")
+        .arg(artefacts.memory.to_string())
+        .env("L4_ACCEL", bench.accel.name())
+        .env("L4_QEMU", &artefacts.qemu)
+        .status()
+        .map_err(|error| Failure::host(doing, error))?;
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| Failure::host(doing, format!("{status}, no outcome: {error}")))?;
+    serde_json::from_str(&text).map_err(|error| Failure::host(doing, error))
+}
+
+/// Leaves what was recorded inside for the harness outside.
+pub(crate) fn leave_outcomes(bench: &Bench, outcomes: &[Outcome]) -> Result<(), Failure> {
+    let doing = "leaving the outcome of a namespace";
+    let text = serde_json::to_string(outcomes).map_err(|error| Failure::host(doing, error))?;
+    std::fs::write(file(bench), text).map_err(|error| Failure::host(doing, error))
+}

@@ -1,0 +1,97 @@
+//! Floods of single packets, prepared beforehand so that sending costs nothing else.
+
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use crate::frames::{Flags, Injector, PEER_MAC, Segment, guest_mac};
+use crate::random::Random;
+
+/// What kind of packet a flood is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Opens connections from addresses that never answer.
+    SpoofedSyn,
+    /// Opens connections from addresses that are on the wire and never acknowledge.
+    HalfOpen,
+    /// Resets of connections that do not exist.
+    Reset,
+    /// Ends of connections that do not exist.
+    Finish,
+    /// Data outside of any window.
+    OutOfWindow,
+}
+
+impl Kind {
+    /// Every kind.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::SpoofedSyn,
+        Self::HalfOpen,
+        Self::Reset,
+        Self::Finish,
+        Self::OutOfWindow,
+    ];
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::SpoofedSyn => "spoofed SYN flood",
+            Self::HalfOpen => "half-open exhaustion",
+            Self::Reset => "RST flood",
+            Self::Finish => "FIN flood",
+            Self::OutOfWindow => "out-of-window data",
+        }
+    }
+
+    fn segment(self, random: &mut Random, port: u16) -> Segment {
+        // Addresses below 64 are QEMU's or the guest's; from 64 the injector answers ARP. A
+        // spoofed source is in no network that the guest knows.
+        let from = match self {
+            Self::SpoofedSyn => Ipv4Addr::new(198, 51, random.byte(), random.byte()),
+            _ => Ipv4Addr::new(10, 0, 2, 64 + random.byte() % 128),
+        };
+        let (flags, payload) = match self {
+            Self::SpoofedSyn | Self::HalfOpen => (Flags::SYN, Vec::new()),
+            Self::Reset => (Flags::RST, Vec::new()),
+            Self::Finish => (Flags::FIN_ACK, Vec::new()),
+            Self::OutOfWindow => (Flags::ACK, random.bytes(64)),
+        };
+        let [low, high, ..] = random.next().to_le_bytes();
+        Segment {
+            macs: (PEER_MAC, guest_mac(1)),
+            from: (from, u16::from_le_bytes([low, high]).max(1024)),
+            to: (Ipv4Addr::new(10, 0, 2, 15), port),
+            sequence: u32::try_from(random.next() >> 32).unwrap_or_default(),
+            acknowledgement: u32::try_from(random.next() >> 32).unwrap_or_default(),
+            flags,
+            payload,
+        }
+    }
+
+    /// Frames to send over and over.
+    pub(crate) fn frames(self, port: u16) -> Vec<Vec<u8>> {
+        let mut random = Random::new(0xf100d + self as u64);
+        (0..16_384)
+            .map(|_| self.segment(&mut random, port).frame())
+            .collect()
+    }
+}
+
+/// Sends frames at a steady rate; tells how many were taken.
+pub(crate) fn flood(injector: &Injector, frames: &[Vec<u8>], rate: u32, time: Duration) -> u64 {
+    let begun = Instant::now();
+    let mut sent = 0_u64;
+    let mut tried = 0_u64;
+    for frame in frames.iter().cycle() {
+        let elapsed = begun.elapsed();
+        if elapsed > time {
+            break;
+        }
+        sent += u64::from(injector.send(frame));
+        tried += 1;
+        let due = Duration::from_secs_f64(tried as f64 / f64::from(rate));
+        if due > elapsed + Duration::from_millis(2) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    sent
+}
