@@ -9,6 +9,7 @@ use super::queue::{Direction, Interrupts, Queue};
 use crate::memory::frames::OutOfFrames;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 use harness_net::{FRAME_BYTES_MAX, FrameDevice};
 use virtio_drivers::transport::pci::{PciTransport, VirtioPciError};
 use virtio_drivers::transport::{DeviceStatus, Transport};
@@ -47,13 +48,26 @@ pub(crate) enum CardError {
 
 impl CardError {
     /// One sentence for the console.
-    pub(crate) fn explain(&self) -> &'static str {
+    const fn explain(&self) -> &'static str {
         match self {
             Self::Pci(_) => "network card: its PCI registers are not as virtio requires",
             Self::Device(_) => "network card: a queue or its configuration cannot be used",
-            Self::Features => "network card: it has no hardware address or is older than virtio 1.0",
+            Self::Features => {
+                "network card: it has no hardware address or is older than virtio 1.0"
+            }
             Self::Refused => "network card: it refused the features that it had offered",
             Self::Memory => "network card: no memory for its buffers",
+        }
+    }
+}
+
+impl fmt::Display for CardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.explain())?;
+        match self {
+            Self::Pci(error) => write!(f, ": {error}"),
+            Self::Device(error) => write!(f, ": {error}"),
+            Self::Features | Self::Refused | Self::Memory => Ok(()),
         }
     }
 }
@@ -91,8 +105,6 @@ pub(crate) struct NetworkCard {
     spare: Vec<Buffer>,
     /// Takes a frame for which there is no room.
     discard: Buffer,
-    /// Frames that the queue would not take back; their memory is lost.
-    pub(crate) buffers_lost: u64,
 }
 
 impl NetworkCard {
@@ -104,8 +116,7 @@ impl NetworkCard {
         let mac = transport
             .read_consistent(|| transport.read_config_space::<[u8; 6]>(0))
             .map_err(CardError::Device)?;
-        let receive =
-            Queue::new(&mut transport, Direction::Receive).map_err(CardError::Device)?;
+        let receive = Queue::new(&mut transport, Direction::Receive).map_err(CardError::Device)?;
         let transmit =
             Queue::new(&mut transport, Direction::Transmit).map_err(CardError::Device)?;
         let mut receive = Box::new(receive);
@@ -129,7 +140,6 @@ impl NetworkCard {
             transmit,
             spare,
             discard,
-            buffers_lost: 0,
         })
     }
 
@@ -208,9 +218,9 @@ impl FrameDevice for NetworkCard {
     }
 
     fn recycle(&mut self, frame: ReceivedFrame) {
-        if self.receive.give(frame.buffer, BUFFER_BYTES).is_err() {
-            self.buffers_lost = self.buffers_lost.saturating_add(1);
-        }
+        // The queue has a descriptor for every receive buffer there is.
+        let given = self.receive.give(frame.buffer, BUFFER_BYTES);
+        debug_assert!(given.is_ok(), "a receive buffer too many");
     }
 
     fn can_transmit(&mut self) -> bool {

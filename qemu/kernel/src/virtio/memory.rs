@@ -14,7 +14,8 @@ use virtio_drivers::{BufferDirection, Hal, PhysAddr};
 pub(crate) const BUFFER_BYTES: usize = 2_048;
 
 const BUFFERS_PER_PAGE: usize = 2;
-const _: () = assert!(BUFFER_BYTES as u64 * BUFFERS_PER_PAGE as u64 == PAGE_BYTES);
+const PAGE: usize = BUFFER_BYTES * BUFFERS_PER_PAGE;
+const _: () = assert!(PAGE as u64 == PAGE_BYTES);
 
 /// One owned buffer in memory that devices can reach, for as long as the
 /// machine runs.
@@ -55,7 +56,7 @@ fn zeroed_pages(pages: usize) -> Result<NonNull<u8>, OutOfFrames> {
     let physical = take_adjacent(pages)?;
     let pointer = physical_pointer(physical);
     // SAFETY: the frames are owned and mapped.
-    unsafe { pointer.write_bytes(0, pages.wrapping_mul(PAGE_BYTES as usize)) };
+    unsafe { pointer.write_bytes(0, pages.wrapping_mul(PAGE)) };
     NonNull::new(pointer).ok_or(OutOfFrames)
 }
 

@@ -52,11 +52,6 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Its place on the bus, for messages.
-    pub(crate) fn slot(&self) -> u8 {
-        self.function.device
-    }
-
     /// The interrupt controller's line that it raises.
     pub(crate) fn line(&self) -> u8 {
         self.line
