@@ -20,6 +20,8 @@ pub enum Interface {
     Console,
     /// `Timer`.
     Timer,
+    /// `WallClock`.
+    WallClock,
     /// `EntropySource`.
     EntropySource,
     /// `TcpListenAuthority`.
@@ -37,6 +39,8 @@ pub enum Role {
     Console,
     /// The monotonic clock.
     Timer,
+    /// Dates the answers.
+    WallClock,
     /// Seeds the jitter of `Retry-After`.
     Entropy,
     /// Tells the listeners apart.
@@ -57,6 +61,7 @@ impl Role {
         match name {
             b"console" => Some(Self::Console),
             b"timer" => Some(Self::Timer),
+            b"wall_clock" => Some(Self::WallClock),
             b"entropy" => Some(Self::Entropy),
             b"discrim" => Some(Self::Discriminator),
             _ => Lane::ALL
@@ -72,6 +77,7 @@ impl Role {
         match self {
             Self::Console => Interface::Console,
             Self::Timer => Interface::Timer,
+            Self::WallClock => Interface::WallClock,
             Self::Entropy => Interface::EntropySource,
             Self::Discriminator => Interface::CapDiscriminator,
             Self::Listener(_) => Interface::TcpListenAuthority,
@@ -137,6 +143,8 @@ impl fmt::Display for GrantFault<'_> {
 pub struct Grants {
     /// The monotonic clock.
     pub timer: CapId,
+    /// The time of day, if it is granted.
+    pub wall_clock: Option<CapId>,
     /// A source of random bytes, if there is one.
     pub entropy: Option<CapId>,
     /// The identity oracle, if this kernel has one.
@@ -159,6 +167,7 @@ impl Grants {
     {
         let mut timer = None;
         let mut console = None;
+        let mut wall_clock = None;
         let mut entropy = None;
         let mut discriminator = None;
         let mut listeners = PerLane::all(None);
@@ -179,6 +188,7 @@ impl Grants {
             match role {
                 Role::Console => console = Some(grant.cap),
                 Role::Timer => timer = Some(grant.cap),
+                Role::WallClock => wall_clock = Some(grant.cap),
                 Role::Entropy => entropy = Some(grant.cap),
                 Role::Discriminator => discriminator = Some(grant.cap),
                 Role::Listener(lane) => listeners[lane] = Some(grant.cap),
@@ -193,6 +203,7 @@ impl Grants {
         }
         Ok(Self {
             timer: timer.ok_or(GrantFault::Missing("timer"))?,
+            wall_clock,
             entropy,
             discriminator,
             listeners,
@@ -302,10 +313,7 @@ mod tests {
     fn no_listener_is_refused() {
         let all = whole();
         let (head, tail) = (&all[..2], &all[5..]);
-        assert_eq!(
-            refusal(&[head, tail].concat()),
-            "no lane has a listener"
-        );
+        assert_eq!(refusal(&[head, tail].concat()), "no lane has a listener");
     }
 
     #[test]

@@ -17,7 +17,8 @@ const LANE_LISTS: usize = 3;
 /// it costs no image size. `CONNS` is best a few more than the connections that are served at once:
 /// refused and closing ones need a record too.
 pub struct Buffers<const CONNS: usize, const SLOTS: usize> {
-    pub(crate) records: [Record; CONNS],
+    /// Those that were ever used; a `Vec`, because a free record is not all zeros.
+    records: heapless::Vec<Record, CONNS, u16>,
     inputs: [Area<INPUT_AREA>; CONNS],
     notes: [Area<NOTE_AREA>; CONNS],
     slots: [Area<SLOT_AREA>; SLOTS],
@@ -25,9 +26,8 @@ pub struct Buffers<const CONNS: usize, const SLOTS: usize> {
     pub(crate) ready: Chains<CONNS, LANE_LISTS>,
     /// Idle connections, oldest first, a list for each lane.
     pub(crate) idle: Chains<CONNS, LANE_LISTS>,
-    /// Free records: never used ones are those from `fresh_records` on.
+    /// Free records that were used before.
     free_records: Chains<CONNS, 1>,
-    fresh_records: u16,
     free_slots: Chains<SLOTS, 1>,
     fresh_slots: u16,
     pub(crate) deadlines: Deadlines<CONNS>,
@@ -45,14 +45,13 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            records: [const { Record::FREE }; CONNS],
+            records: heapless::Vec::new(),
             inputs: [const { Area([0; INPUT_AREA]) }; CONNS],
             notes: [const { Area([0; NOTE_AREA]) }; CONNS],
             slots: [const { Area([0; SLOT_AREA]) }; SLOTS],
             ready: Chains::new(),
             idle: Chains::new(),
             free_records: Chains::new(),
-            fresh_records: 0,
             free_slots: Chains::new(),
             fresh_slots: 0,
             deadlines: Deadlines::new(),
@@ -108,12 +107,11 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
                 self.free_records.remove(index);
                 index
             }
-            None if usize::from(self.fresh_records) < CONNS => {
-                let index = self.fresh_records;
-                self.fresh_records = index.saturating_add(1);
+            None => {
+                let index = u16::try_from(self.records.len()).ok()?;
+                self.records.push(Record::FREE).ok()?;
                 index
             }
-            None => return None,
         };
         let record = self.records.get_mut(usize::from(index))?;
         record.generation = record.generation.wrapping_add(1);

@@ -384,6 +384,35 @@ pub fn monotonic_ns(message: &[u8]) -> Result<u64, DecodeError> {
     Ok(Root::parse(message)?.u64_at(0))
 }
 
+/// A reading of the time of day.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct WallTime {
+    /// Seconds since 1970, UTC.
+    pub unix_seconds: u64,
+    /// The monotonic clock at that time.
+    pub monotonic_ns: u64,
+}
+
+/// Reads the result of `WallClock.wallTime`.
+///
+/// # Errors
+/// [`DecodeError::UnknownValue`] for a time that the kernel itself does not
+/// trust, that has no meaning here, or that lies before 1970.
+pub fn wall_time(message: &[u8]) -> Result<WallTime, DecodeError> {
+    const UNTRUSTED: u16 = 0;
+    let root = Root::parse(message)?;
+    let provenance = root.u16_at(6);
+    if provenance == UNTRUSTED || provenance > 4 {
+        return Err(DecodeError::UnknownValue);
+    }
+    let unix_seconds =
+        u64::try_from(root.u64_at(0).cast_signed()).map_err(|_| DecodeError::UnknownValue)?;
+    Ok(WallTime {
+        unix_seconds,
+        monotonic_ns: root.u64_at(2),
+    })
+}
+
 /// Reads four bytes of `EntropySource.fill`.
 ///
 /// # Errors

@@ -116,6 +116,35 @@ fn timer_results_are_read() {
 }
 
 #[test]
+fn a_trusted_time_of_day_is_read() {
+    use capos_capnp::ClockProvenance;
+    let wall_time = |seconds, provenance| {
+        encode(|message| {
+            let mut results =
+                message.init_root::<capos_capnp::wall_clock::wall_time_results::Builder<'_>>();
+            results.set_utc_seconds(seconds);
+            results.set_utc_nanos(999_999_999);
+            results.set_monotonic_ns(77);
+            results.set_provenance(provenance);
+        })
+    };
+    let trusted = wall_time(1_800_000_000, ClockProvenance::MeasuredBootMonotonic);
+    assert_eq!(
+        wire::wall_time(&trusted),
+        Ok(wire::WallTime {
+            unix_seconds: 1_800_000_000,
+            monotonic_ns: 77,
+        })
+    );
+    for message in [
+        wall_time(1_800_000_000, ClockProvenance::Untrusted),
+        wall_time(-1, ClockProvenance::NtpSynced),
+    ] {
+        assert_eq!(wire::wall_time(&message), Err(DecodeError::UnknownValue));
+    }
+}
+
+#[test]
 fn random_bytes_are_read_if_there_are_any() {
     let fill = |status, data: &[u8]| {
         encode(|message| {

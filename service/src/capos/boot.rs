@@ -17,7 +17,7 @@ use remote_session_web_ui::distinct::{self, Bound, DistinctFault, Identified};
 use remote_session_web_ui::grants::{CapId, GrantFault, Grants, Role, listener_name};
 use remote_session_web_ui::ids::JitterSeed;
 use remote_session_web_ui::policy::{self, MarkerSet, Policy, PolicyError};
-use remote_session_web_ui::server::{Config, Server, State};
+use remote_session_web_ui::server::{Config, Server, StartError, State, WallClock};
 use remote_session_web_ui::wire::Identity;
 
 use super::calls::Calls;
@@ -35,7 +35,7 @@ static CONSOLE: Once<Console> = Once::new(Console::new());
 static LISTENERS: Once<Listeners> = Once::new(Listeners::new());
 static SOCKETS: Once<Sockets<CONNS>> = Once::new(Sockets::new());
 static RELEASE_QUEUE: Once<Releases<RELEASES>> = Once::new(Releases::new());
-static STATE: Once<State<CONNS, SLOTS>> = Once::new(State::new());
+static STATE: Once<State> = Once::new(State::new());
 static BUFFERS: Once<Buffers<CONNS, SLOTS>> = Once::new(Buffers::new());
 
 /// Why the service does not serve what it was granted.
@@ -46,6 +46,7 @@ enum Refusal<'a> {
     Identify(Lane, CallFailure),
     Listen(Lane, CallFailure),
     Clock(CallFailure),
+    Start(StartError),
 }
 
 impl fmt::Display for Refusal<'_> {
@@ -55,11 +56,16 @@ impl fmt::Display for Refusal<'_> {
             Self::Distinct(fault) => fault.fmt(out),
             Self::Policy(error) => error.fmt(out),
             Self::Identify(lane, failure) => {
-                write!(out, "{} cannot be identified: {failure}", listener_name(*lane))
+                write!(
+                    out,
+                    "{} cannot be identified: {failure}",
+                    listener_name(*lane)
+                )
             }
             Self::Listen(lane, failure) => {
                 write!(out, "{} cannot listen: {failure}", listener_name(*lane))
             }
+            Self::Start(error) => error.fmt(out),
             Self::Clock(failure) => write!(out, "timer cannot be read: {failure}"),
         }
     }
@@ -94,7 +100,7 @@ pub(crate) fn start(runtime: Runtime) -> i64 {
     let entries = Entries::read(runtime.capset());
     let prepared = prepare(&mut Calls::new(&mut ring, console), &entries);
     let outcome = match prepared {
-        Ok(Ok(prepared)) => serve(&mut ring, console, prepared),
+        Ok(Ok(prepared)) => serve(&mut ring, console, prepared).map(|()| exit::DONE),
         Ok(Err(refusal)) => {
             console.say(format_args!("[web-ui] refused: {refusal}"));
             Ok(exit::REFUSED)
@@ -117,27 +123,37 @@ pub(crate) fn start(runtime: Runtime) -> i64 {
 struct Prepared {
     timer: CapId,
     now: Instant,
-    seed: JitterSeed,
-    policy: Policy,
     listeners: &'static mut Listeners,
+    server: Server<'static, CONNS, SLOTS>,
 }
 
 fn prepare<'a>(calls: &mut Calls<'_>, entries: &'a Entries) -> Step<'a, Prepared> {
     let grants = step!(Ok(Grants::collect(entries.iter()).map_err(Refusal::Grants)));
     let identities = step!(identify(calls, &grants));
     let policy = step!(Ok(resolve(entries, &grants, &identities)));
-    let now = step!(Ok(calls.now(grants.timer)?.map_err(Refusal::Clock)));
-    let seed = seed(calls, grants.entropy, now)?;
+    let now_ns = step!(Ok(calls.now(grants.timer)?.map_err(Refusal::Clock)));
+    let now = Instant::from_nanos(now_ns);
+    calls.console().say(format_args!("[web-ui] {policy}"));
+    let config = Config {
+        policy,
+        jitter: seed(calls, grants.entropy, now_ns)?,
+        now,
+    };
+    let server = Server::start(STATE.take()?, BUFFERS.take()?, config);
+    let mut server = step!(Ok(server.map_err(Refusal::Start)));
+    if let Some(wall_clock) = wall_clock(calls, grants.wall_clock)? {
+        server.set_wall_clock(wall_clock);
+    }
     let listeners = LISTENERS.take()?;
     step!(listen(calls, &grants, &identities, listeners));
-    calls.console().say(format_args!("[web-ui] {policy}"));
-    calls.console().say(format_args!("[web-ui] ready lanes={}", Lanes(&grants)));
+    calls
+        .console()
+        .say(format_args!("[web-ui] ready lanes={}", Lanes(&grants)));
     Ok(Ok(Prepared {
         timer: grants.timer,
-        now: Instant::from_nanos(now),
-        seed,
-        policy,
+        now,
         listeners,
+        server,
     }))
 }
 
@@ -155,7 +171,9 @@ fn identify<'a>(calls: &mut Calls<'_>, grants: &Grants) -> Step<'a, PerLane<Opti
         let identity = step!(Ok(calls
             .identify(discriminator, cap)?
             .map_err(|failure| Refusal::Identify(lane, failure))));
-        let own = step!(Ok(Identified::new(lane, identity).map_err(Refusal::Distinct)));
+        let own = step!(Ok(
+            Identified::new(lane, identity).map_err(Refusal::Distinct)
+        ));
         for (other_cap, other) in before.into_iter().flatten() {
             let same = step!(Ok(calls
                 .compare(discriminator, other_cap, cap)?
@@ -194,6 +212,18 @@ fn resolve<'a>(
         (Some(_), _) => Listener::Network,
     });
     policy::resolve(&markers, listeners).map_err(Refusal::Policy)
+}
+
+/// The time of day, where it is granted and trusted; answers go undated else.
+fn wall_clock(calls: &mut Calls<'_>, granted: Option<CapId>) -> Result<Option<WallClock>, Fault> {
+    let Some(cap) = granted else {
+        return Ok(None);
+    };
+    let reading = calls.wall_time(cap)?.ok();
+    Ok(reading.map(|time| WallClock {
+        unix_seconds: time.unix_seconds,
+        at: Instant::from_nanos(time.monotonic_ns),
+    }))
 }
 
 /// A seed for jitter: random if there is a source, else the clock's.
@@ -249,12 +279,7 @@ impl fmt::Display for Lanes<'_> {
     }
 }
 
-fn serve(ring: &mut Ring, console: &mut Console, prepared: Prepared) -> Result<i64, Fault> {
-    let config = Config {
-        policy: prepared.policy,
-        jitter: prepared.seed,
-        now: prepared.now,
-    };
+fn serve(ring: &mut Ring, console: &mut Console, prepared: Prepared) -> Result<(), Fault> {
     let mut service = Service {
         ring,
         clock: Clock::new(prepared.timer, Some(prepared.now)),
@@ -262,9 +287,8 @@ fn serve(ring: &mut Ring, console: &mut Console, prepared: Prepared) -> Result<i
         listeners: prepared.listeners,
         sockets: SOCKETS.take()?,
         releases: RELEASE_QUEUE.take()?,
-        server: Server::start(STATE.take()?, BUFFERS.take()?, config),
+        server: prepared.server,
         next: None,
     };
-    service.run()?;
-    Ok(exit::DONE)
+    service.run()
 }

@@ -3,7 +3,7 @@
 use ingress_schema::{CAP_DISCRIMINATOR_COMPARE, CAP_DISCRIMINATOR_IDENTIFY};
 use remote_session_web_ui::grants::CapId;
 use remote_session_web_ui::tag::Tag;
-use remote_session_web_ui::wire::{self, DecodeError, Identity, Listening};
+use remote_session_web_ui::wire::{self, DecodeError, Identity, Listening, WallTime};
 
 use super::console::Console;
 use super::fault::Fault;
@@ -13,6 +13,8 @@ use super::{listeners, serve};
 
 /// `TcpListenAuthority.listen`.
 const LISTEN: u16 = 0;
+/// `WallClock.wallTime`.
+const WALL_TIME: u16 = 0;
 /// `EntropySource.fill`.
 const FILL: u16 = 0;
 /// Room for a result with its transfer record, or an exception.
@@ -60,6 +62,12 @@ impl<'a> Calls<'a> {
         Ok(self.decode(completion, wire::monotonic_ns))
     }
 
+    /// Reads the time of day.
+    pub(super) fn wall_time(&mut self, wall_clock: CapId) -> Answer<WallTime> {
+        let completion = self.call(wall_clock, WALL_TIME, &wire::NO_PARAMS)?;
+        Ok(self.decode(completion, wire::wall_time))
+    }
+
     /// Draws four random bytes.
     pub(super) fn random(&mut self, entropy: CapId) -> Answer<u32> {
         let completion = self.call(entropy, FILL, &wire::one_word(4))?;
@@ -74,7 +82,12 @@ impl<'a> Calls<'a> {
     }
 
     /// Asks whether two slots refer to one object.
-    pub(super) fn compare(&mut self, discriminator: CapId, left: CapId, right: CapId) -> Answer<bool> {
+    pub(super) fn compare(
+        &mut self,
+        discriminator: CapId,
+        left: CapId,
+        right: CapId,
+    ) -> Answer<bool> {
         let params = wire::compare_params(left.0, right.0);
         let completion = self.call(discriminator, CAP_DISCRIMINATOR_COMPARE, &params)?;
         Ok(self.decode(completion, wire::same))
@@ -83,15 +96,17 @@ impl<'a> Calls<'a> {
     /// Binds a listener.
     pub(super) fn listen(&mut self, authority: CapId) -> Answer<(CapId, Listening)> {
         let completion = self.call(authority, LISTEN, &wire::NO_PARAMS)?;
-        Ok(self.decode(completion, wire::listening).and_then(|listening| {
-            let listener = outcome::result_cap(
-                completion,
-                &self.result,
-                listening.listener_index,
-                listeners::INTERFACE,
-            )?;
-            Ok((listener, listening))
-        }))
+        Ok(self
+            .decode(completion, wire::listening)
+            .and_then(|listening| {
+                let listener = outcome::result_cap(
+                    completion,
+                    &self.result,
+                    listening.listener_index,
+                    listeners::INTERFACE,
+                )?;
+                Ok((listener, listening))
+            }))
     }
 
     fn decode<T>(

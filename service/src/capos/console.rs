@@ -13,9 +13,9 @@ use super::fault::Fault;
 use super::ring::{Call, Ring, Span};
 
 /// Most bytes of a line; the evidence line is the longest.
-pub(super) const LINE_BYTES: usize = 4_096;
+pub(super) const LINE_BYTES: usize = 6_144;
 /// Lines that may wait.
-const LINES: usize = 8;
+const LINES: usize = 6;
 /// `Console.writeLine`.
 pub(super) const WRITE_LINE: u16 = 1;
 
@@ -150,8 +150,11 @@ impl Console {
         let Some(line) = self.lines.get(self.first) else {
             return Ok(());
         };
-        let message_bytes = DATA_PREFIX_BYTES
-            .saturating_add(line.text_bytes.saturating_add(1).next_multiple_of(WORD_BYTES));
+        let message_bytes = DATA_PREFIX_BYTES.saturating_add(
+            line.text_bytes
+                .saturating_add(1)
+                .next_multiple_of(WORD_BYTES),
+        );
         let message = line.area.get(..message_bytes).unwrap_or(&[]);
         let call = Call {
             cap: self.cap,

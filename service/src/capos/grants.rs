@@ -3,7 +3,7 @@
 use capos_config::capset::{CAPSET_MAX_ENTRIES, CAPSET_NAME_MAX, CapSetEntry};
 use capos_config::{
     CONSOLE_INTERFACE_ID, ENDPOINT_INTERFACE_ID, ENTROPY_SOURCE_INTERFACE_ID,
-    TCP_LISTEN_AUTHORITY_INTERFACE_ID, TIMER_INTERFACE_ID,
+    TCP_LISTEN_AUTHORITY_INTERFACE_ID, TIMER_INTERFACE_ID, WALL_CLOCK_INTERFACE_ID,
 };
 use capos_rt::CapSet;
 use ingress_schema::CAP_DISCRIMINATOR_INTERFACE_ID;
@@ -43,6 +43,7 @@ fn interface(id: u64) -> Option<Interface> {
     match id {
         CONSOLE_INTERFACE_ID => Some(Interface::Console),
         TIMER_INTERFACE_ID => Some(Interface::Timer),
+        WALL_CLOCK_INTERFACE_ID => Some(Interface::WallClock),
         ENTROPY_SOURCE_INTERFACE_ID => Some(Interface::EntropySource),
         TCP_LISTEN_AUTHORITY_INTERFACE_ID => Some(Interface::TcpListenAuthority),
         CAP_DISCRIMINATOR_INTERFACE_ID => Some(Interface::CapDiscriminator),

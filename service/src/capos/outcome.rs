@@ -84,7 +84,9 @@ pub(super) fn result_cap(
 ) -> Result<CapId, CallFailure> {
     let bytes = result_bytes(completion, buffer)?;
     wire::transfer(buffer, bytes, index)
-        .filter(|transfer| completion.caps == 1 && index == 0 && transfer.interface_id == interface_id)
+        .filter(|transfer| {
+            completion.caps == 1 && index == 0 && transfer.interface_id == interface_id
+        })
         .map(|transfer| CapId(transfer.cap_id))
         .ok_or(CallFailure::NoCapability)
 }

@@ -29,7 +29,7 @@ use super::sockets::{self, Releases, Sockets};
 
 /// Connection records: the default ceiling of permits, the refusals that are
 /// being answered, and the sockets that are being closed.
-pub(super) const CONNS: usize = STRUCTURAL_CONNECTIONS as usize + 64;
+pub(super) const CONNS: usize = STRUCTURAL_CONNECTIONS as usize + 32;
 /// Responses in memory at once.
 pub(super) const SLOTS: usize = STRUCTURAL_SLOTS as usize;
 /// Slots of the capability table that can wait to be given back.
@@ -169,7 +169,10 @@ impl Service<'_> {
         let now = self.clock.now;
         while self.ring.space() > 0 && self.releases.room() > RELEASES_KEPT {
             let server = &self.server;
-            let Some(call) = self.listeners.next_call(|lane| server.may_accept(lane, now)) else {
+            let Some(call) = self
+                .listeners
+                .next_call(|lane| server.may_accept(lane, now))
+            else {
                 break;
             };
             // SAFETY: the listeners are a static; an accept's result is read
@@ -193,7 +196,8 @@ impl Service<'_> {
         let Some(socket) = self.sockets.of(conn) else {
             return Ok(());
         };
-        let (Some(cap), Some(window)) = (socket.open_cap(), self.server.receive_window(conn)) else {
+        let (Some(cap), Some(window)) = (socket.open_cap(), self.server.receive_window(conn))
+        else {
             return Ok(());
         };
         let payload_max = u64::try_from(window.payload_max).unwrap_or(0);
@@ -395,7 +399,8 @@ impl Service<'_> {
     fn report(&mut self) {
         if self.console.has_room() && self.server.evidence_due(self.clock.now) {
             let evidence = self.server.evidence();
-            self.console.say(format_args!("[web-ui] evidence {evidence}"));
+            self.console
+                .say(format_args!("[web-ui] evidence {evidence}"));
         }
     }
 }
@@ -426,7 +431,9 @@ fn place_payload(message: &mut [u8], payload_max: usize, completion: Completion)
         .checked_sub(message.as_ptr().addr())?;
     if bytes > 0 && start != PREFIX {
         // A message laid out otherwise than every builder does it.
-        let end = start.checked_add(bytes).filter(|end| *end <= message.len())?;
+        let end = start
+            .checked_add(bytes)
+            .filter(|end| *end <= message.len())?;
         let room = message.len().checked_sub(bytes)?;
         if PREFIX > room {
             return None;
