@@ -168,3 +168,162 @@ impl Partition {
 const fn excess_over(used: u64, reserve: u64) -> u64 {
     used.saturating_sub(reserve)
 }
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
+mod tests {
+    use super::{Full, Partition, Share};
+    use crate::lane::{Lane, PerLane};
+    use crate::units::Occupancy;
+    use std::vec::Vec;
+
+    /// Every partition of a small total, with reserves and ceilings of any size.
+    fn partitions() -> Vec<Partition> {
+        let mut all = Vec::new();
+        for (local, provider, general) in triples([0..=2, 0..=2, 1..=3]) {
+            for (a, b, c) in triples([0..=5, 0..=5, 0..=5]) {
+                let shares = PerLane {
+                    anonymous: Share {
+                        reserve: 0,
+                        ceiling: a,
+                    },
+                    local_health: Share {
+                        reserve: local,
+                        ceiling: b,
+                    },
+                    provider_health: Share {
+                        reserve: provider,
+                        ceiling: c,
+                    },
+                };
+                all.push(Partition::new(shares, general));
+            }
+        }
+        all
+    }
+
+    fn triples(ranges: [core::ops::RangeInclusive<u64>; 3]) -> Vec<(u64, u64, u64)> {
+        let [first, second, third] = ranges;
+        let mut all = Vec::new();
+        for a in first {
+            for b in second.clone() {
+                all.extend(third.clone().map(|c| (a, b, c)));
+            }
+        }
+        all
+    }
+
+    /// What the general pool holds, from its definition.
+    fn general_used(partition: &Partition) -> u64 {
+        let held = |lane| {
+            partition
+                .used(lane)
+                .saturating_sub(partition.share(lane).reserve)
+        };
+        Lane::ALL.map(held).iter().sum()
+    }
+
+    #[test]
+    fn every_state_of_every_small_partition() {
+        let mut states = 0;
+        for fresh in partitions() {
+            // All levels of use that charging one by one can reach.
+            let mut frontier = std::vec![fresh.clone()];
+            let mut seen = std::collections::HashSet::from([fresh]);
+            while let Some(partition) = frontier.pop() {
+                states += 1;
+                for lane in Lane::ALL {
+                    for amount in 1..=3 {
+                        check(&partition, lane, amount);
+                    }
+                    let mut next = partition.clone();
+                    if next.check(lane, 1).is_ok() {
+                        next.charge(lane, 1);
+                        if seen.insert(next.clone()) {
+                            frontier.push(next);
+                        }
+                    }
+                }
+            }
+        }
+        assert!(states > 50_000, "{states} states");
+        std::println!("{states} states of partitions");
+    }
+
+    fn check(partition: &Partition, lane: Lane, amount: u64) {
+        let Share { reserve, ceiling } = partition.share(lane);
+        let used = partition.used(lane);
+        assert_eq!(partition.general_used(), general_used(partition));
+        assert!(partition.general_used() <= partition.general());
+        assert!(partition.total_used() <= partition.total());
+        assert_eq!(
+            partition.has_free_reserve(lane),
+            used < reserve && used < ceiling
+        );
+        let excess = (used + amount).saturating_sub(used.max(reserve));
+        let answer = partition.check(lane, amount);
+        if used + amount > ceiling {
+            assert_eq!(
+                answer,
+                Err(Full::Lane(Occupancy {
+                    in_use: used,
+                    limit: ceiling
+                }))
+            );
+        } else if partition.general_used() + excess > partition.general() {
+            let (in_use, limit) = (partition.general_used(), partition.general());
+            assert_eq!(answer, Err(Full::Aggregate(Occupancy { in_use, limit })));
+        } else {
+            assert_eq!(answer, Ok(()));
+            let mut after = partition.clone();
+            after.charge(lane, amount);
+            assert_eq!(after.used(lane), used + amount);
+            assert_eq!(after.general_used(), general_used(&after));
+            assert!(
+                !after.clone().release(lane, used + amount + 1),
+                "more than is held"
+            );
+            assert!(after.release(lane, amount));
+            assert_eq!(after, *partition, "what is given back was not there");
+        }
+    }
+
+    #[test]
+    fn nothing_overflows_at_the_ends_of_the_type() {
+        let shares = PerLane {
+            anonymous: Share {
+                reserve: 0,
+                ceiling: u64::MAX,
+            },
+            local_health: Share {
+                reserve: u64::MAX - 1,
+                ceiling: u64::MAX,
+            },
+            provider_health: Share {
+                reserve: 0,
+                ceiling: 0,
+            },
+        };
+        let mut partition = Partition::new(shares, 1);
+        partition.charge(Lane::LocalHealth, u64::MAX - 1);
+        let full = Full::Lane(Occupancy {
+            in_use: u64::MAX - 1,
+            limit: u64::MAX,
+        });
+        assert_eq!(partition.check(Lane::LocalHealth, 2), Err(full));
+        assert_eq!(partition.check(Lane::LocalHealth, 1), Ok(()));
+        let full = Full::Aggregate(Occupancy {
+            in_use: 0,
+            limit: 1,
+        });
+        assert_eq!(partition.check(Lane::Anonymous, u64::MAX), Err(full));
+        partition.charge(Lane::Anonymous, 1);
+        let full = Full::Aggregate(Occupancy {
+            in_use: 1,
+            limit: 1,
+        });
+        assert_eq!(partition.check(Lane::LocalHealth, 1), Err(full));
+        assert!(partition.release(Lane::LocalHealth, u64::MAX - 1));
+        assert_eq!(partition.general_used(), 1);
+    }
+}

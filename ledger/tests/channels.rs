@@ -1,6 +1,14 @@
 //! Channels: the policy is called at exactly the points that matter, and both bounds answer
 //! alike.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 use std::cell::RefCell;
 
 use ingress_ledger::{

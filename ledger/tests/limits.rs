@@ -1,6 +1,14 @@
 //! Clocks and numbers at their ends: nothing overflows, nothing is gained by a clock that
 //! steps back, no rate drifts.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use ingress_ledger::{

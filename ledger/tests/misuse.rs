@@ -3,6 +3,14 @@
 //! Run once more with `--release`: the panics expected here are a debug build's, and the
 //! assertions after them are a release build's.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use ingress_ledger::{
@@ -191,12 +199,13 @@ fn dropped_permits_are_counted_as_leaks() {
 #[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
 fn token_outlives_its_ledger_and_is_foreign_to_the_next() {
     let issuer = Issuer::new();
-    let mut ledger = open(&issuer);
     let mut connection = connection();
-    let token = ledger
-        .request(&mut connection, FOOTPRINT, Instant::MAX, Some(NOW))
-        .unwrap();
-    drop(ledger);
+    let token = {
+        let mut ledger = open(&issuer);
+        ledger
+            .request(&mut connection, FOOTPRINT, Instant::MAX, Some(NOW))
+            .unwrap()
+    };
     assert_eq!(issuer.leaked(), 0);
     let mut next = open(&issuer);
     let refused = next.cancel(token, &mut connection).unwrap_err();

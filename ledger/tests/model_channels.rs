@@ -1,6 +1,14 @@
 //! Property: channels of several connections, one policy between them, do what a plain model
 //! does, after every operation; every count is given back.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 use std::collections::BTreeMap;
 
 use ingress_ledger::{
@@ -50,6 +58,28 @@ impl Model {
         let cap = if identity == RELAY { RELAY_CAP } else { CAP };
         self.connections[connection].len() < BOUND && open < cap && has_line
     }
+
+    fn close(&mut self, connection: usize, id: u32, identity: u64) -> Result<(), CloseError> {
+        match self.connections[connection].get_mut(&id) {
+            None => Err(CloseError::UnknownChannel),
+            Some((opener, _)) if *opener != identity => Err(CloseError::NotTheOpener),
+            Some((_, State::Draining)) => Err(CloseError::AlreadyClosing),
+            Some((_, state)) => {
+                *state = State::Draining;
+                Ok(())
+            }
+        }
+    }
+
+    fn drained(&mut self, connection: usize, id: u32) -> Result<(), CloseError> {
+        match self.connections[connection].get(&id) {
+            None => return Err(CloseError::UnknownChannel),
+            Some((_, State::Open)) => return Err(CloseError::NotClosing),
+            Some((_, State::Draining)) => {}
+        }
+        self.connections[connection].remove(&id);
+        Ok(())
+    }
 }
 
 fn run(words: &[u32]) {
@@ -71,7 +101,6 @@ fn run(words: &[u32]) {
         } else {
             OperationContext::relayed(&identity, &other)
         };
-        let held = &mut model.connections[connection];
         match word % 16 {
             0..=6 => {
                 let may = model.may_open(connection, identity);
@@ -91,34 +120,19 @@ fn run(words: &[u32]) {
                 assert_eq!(denied, Err(ChannelError::AccessDenied));
             }
             8..=10 => {
-                let expected = match held.get_mut(&id) {
-                    None => Err(CloseError::UnknownChannel),
-                    Some((opener, _)) if *opener != identity => Err(CloseError::NotTheOpener),
-                    Some((_, State::Draining)) => Err(CloseError::AlreadyClosing),
-                    Some((_, state)) => {
-                        *state = State::Draining;
-                        Ok(())
-                    }
-                };
+                let expected = model.close(connection, id, identity);
                 assert_eq!(
                     real[connection].close(&context, ChannelId::from_wire(id)),
                     expected
                 );
             }
             11..=14 => {
-                let expected = match held.get(&id) {
-                    None => Err(CloseError::UnknownChannel),
-                    Some((_, State::Open)) => Err(CloseError::NotClosing),
-                    Some((_, State::Draining)) => Ok(()),
-                };
-                if expected.is_ok() {
-                    held.remove(&id);
-                }
+                let expected = model.drained(connection, id);
                 assert_eq!(real[connection].drained(ChannelId::from_wire(id)), expected);
             }
             _ => {
                 // The connection ends, with all its channels, and another begins.
-                held.clear();
+                model.connections[connection].clear();
                 real[connection] = new_connection(&policy);
             }
         }

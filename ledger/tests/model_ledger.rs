@@ -1,6 +1,14 @@
 //! Property: on random profiles and random operations, the ledger does what the reference
 //! model does, figure by figure, after every operation. Ten million operations a run.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use std::cell::RefCell;

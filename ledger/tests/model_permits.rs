@@ -1,5 +1,13 @@
 //! Property: connection permits do what a plain model does, after every operation.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use ingress_ledger::{
@@ -7,7 +15,7 @@ use ingress_ledger::{
     PerLane, PermitCounters, PermitRefusal, RatePolicy, RefusalPermit, Span, ValidatedProfile,
 };
 use proptest::prelude::{ProptestConfig, any, proptest};
-use support::profiles::{self, Draw};
+use support::profiles::{self, Digits};
 
 /// The model: two lists of lanes, one of permits held, one of refusals being answered.
 struct Model {
@@ -143,7 +151,7 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     fn step(&mut self, word: u64) {
-        let mut draw = Draw(word);
+        let mut draw = Digits(word);
         let lane = Lane::ALL[draw.below(LANES as u64) as usize];
         match draw.below(10) {
             0..=3 => {

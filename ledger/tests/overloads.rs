@@ -1,5 +1,13 @@
 //! Each overload by name: when it is met, what it says, and that it charges nothing.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use ingress_ledger::{

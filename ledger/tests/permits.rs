@@ -1,6 +1,14 @@
 //! Connection permits: each refusal by name, the refusal path's own bounds, phase deadlines,
 //! accept failures.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use ingress_ledger::{

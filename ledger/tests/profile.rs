@@ -1,5 +1,13 @@
 //! Each rule of a profile by name: broken, it fails closed with its own variant.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod support;
 
 use ingress_ledger::{
@@ -340,10 +348,13 @@ fn quota_above_the_structural_maximum_is_clamped_and_reported() {
     assert_eq!(profile.lane(Lane::ProviderHealth).request_rate, granted);
 }
 
+/// A field, and a change that asks for too much of it.
+type Excess = (Field, fn(&mut LaneLimits));
+
 #[test]
 fn every_field_is_clamped_by_itself() {
     let maxima = StructuralMaxima(THREE_LANES.limits);
-    let more: [(Field, fn(&mut LaneLimits)); 10] = [
+    let more: [Excess; 10] = [
         (Field::Slots, |lane| lane.slots = Slots::new(99)),
         (Field::Queue, |lane| lane.queue = Tickets::new(99)),
         (Field::SlotReserve, |lane| lane.slot_reserve = Slots::new(3)),

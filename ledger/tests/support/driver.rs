@@ -8,7 +8,7 @@ use ingress_ledger::{
 };
 
 use super::model::{Choice, Doing, Model};
-use super::profiles::Draw;
+use super::profiles::Digits;
 
 const CONNECTIONS: usize = 6;
 
@@ -51,7 +51,7 @@ impl<'a> Driver<'a> {
 
     /// Runs one operation, whatever the word.
     pub fn step(&mut self, word: u64) {
-        let mut draw = Draw(word);
+        let mut draw = Digits(word);
         match draw.below(16) {
             0..=5 => self.request(&mut draw),
             6..=8 => self.end(&mut draw, true),
@@ -63,7 +63,7 @@ impl<'a> Driver<'a> {
         self.check();
     }
 
-    fn request(&mut self, draw: &mut Draw) {
+    fn request(&mut self, draw: &mut Digits) {
         let connection = draw.below(CONNECTIONS as u64) as usize;
         let bytes = 1 + draw.below(40);
         let deadline = match draw.below(8) {
@@ -97,7 +97,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn end(&mut self, draw: &mut Draw, completed: bool) {
+    fn end(&mut self, draw: &mut Digits, completed: bool) {
         if self.held.is_empty() {
             return;
         }
@@ -173,7 +173,7 @@ impl<'a> Driver<'a> {
     }
 
     /// A clock that steps back, a leap to the end of time, a denied route.
-    fn unusual(&mut self, draw: &mut Draw) {
+    fn unusual(&mut self, draw: &mut Digits) {
         match draw.below(2_048) {
             0..=499 => self.now = self.now.saturating_sub(draw.below(1_000_000)),
             500..=999 => self.now = self.now.saturating_add(draw.below(10_000_000_000)),

@@ -1,4 +1,12 @@
 //! What the ledger's tests share: profiles, a reference model, and a driver that runs both.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 #![allow(
     dead_code,
     unreachable_pub,

@@ -222,6 +222,36 @@ impl Model {
         outcome
     }
 
+    /// Whether a request would be served at once; else it would wait.
+    fn place(&self, lane: Lane) -> Result<bool, IngressOverload> {
+        let lane_full = self.serving(lane) >= self.slot_ceiling(lane);
+        let general_full =
+            !self.has_free_reserve(lane) && self.general_used() >= self.general_pool();
+        let behind_somebody = self.head(lane).is_some()
+            || (!self.has_free_reserve(lane)
+                && Lane::ALL.iter().any(|other| self.competes(*other)));
+        let serve = !lane_full && !general_full && !behind_somebody;
+        if !serve
+            && (!self.profile.is_enabled(lane)
+                || self.waiting(lane) >= self.profile.lane(lane).queue.count().into())
+        {
+            return Err(if lane_full {
+                let limit = self.slot_ceiling(lane);
+                IngressOverload::LanePoolFull(Occupancy {
+                    in_use: self.serving(lane),
+                    limit,
+                })
+            } else {
+                let limit = self.general_pool();
+                IngressOverload::AggregateFull(Occupancy {
+                    in_use: self.general_used(),
+                    limit,
+                })
+            });
+        }
+        Ok(serve)
+    }
+
     fn admit(
         &mut self,
         lane: Lane,
@@ -252,28 +282,7 @@ impl Model {
                 limit,
             }));
         }
-        let lane_full = self.serving(lane) >= self.slot_ceiling(lane);
-        let general_full =
-            !self.has_free_reserve(lane) && self.general_used() >= self.general_pool();
-        let behind_somebody = self.head(lane).is_some()
-            || (!self.has_free_reserve(lane)
-                && Lane::ALL.iter().any(|other| self.competes(*other)));
-        let serve = !lane_full && !general_full && !behind_somebody;
-        if !serve && (!enabled || self.waiting(lane) >= rules.queue.count().into()) {
-            return Err(if lane_full {
-                let limit = self.slot_ceiling(lane);
-                IngressOverload::LanePoolFull(Occupancy {
-                    in_use: self.serving(lane),
-                    limit,
-                })
-            } else {
-                let limit = self.general_pool();
-                IngressOverload::AggregateFull(Occupancy {
-                    in_use: self.general_used(),
-                    limit,
-                })
-            });
-        }
+        let serve = self.place(lane)?;
         if bytes > rules.footprint.count() {
             let limit = rules.footprint.count();
             return Err(IngressOverload::ByteBudgetExhausted(Occupancy {

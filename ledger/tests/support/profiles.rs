@@ -60,13 +60,13 @@ pub fn sound(profile: IngressProfile) -> ValidatedProfile {
     profile.validate().expect("the profile is sound")
 }
 
-/// A word's next few values: a plain source of small random numbers.
+/// A plain source of random numbers, for profiles.
 pub struct Draw(pub u64);
 
 impl Draw {
     /// A number below `bound`.
     pub fn below(&mut self, bound: u64) -> u64 {
-        // A step of a 64-bit linear congruential generator; the high half is good enough.
+        // A 64-bit linear congruential generator; its high half is good enough.
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -77,6 +77,19 @@ impl Draw {
     /// A number from `low` to `high`.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
+    }
+}
+
+/// A word read as numbers in mixed radix: what an operation is decoded from. Each number
+/// depends on few bits of the word, so that shrinking and fuzzing can steer it.
+pub struct Digits(pub u64);
+
+impl Digits {
+    /// The next number, below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        let digit = self.0 % bound;
+        self.0 /= bound;
+        digit
     }
 }
 
