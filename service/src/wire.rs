@@ -213,7 +213,7 @@ impl<'a> Root<'a> {
     #[must_use]
     pub fn u32_at(&self, half: usize) -> u32 {
         let (low, high) = halves(self.u64_at(half / 2));
-        if half % 2 == 0 { low } else { high }
+        if half.is_multiple_of(2) { low } else { high }
     }
 
     /// The `quarter`-th 16-bit field.
@@ -221,7 +221,7 @@ impl<'a> Root<'a> {
     pub fn u16_at(&self, quarter: usize) -> u16 {
         let half = self.u32_at(quarter / 2);
         let [b0, b1, b2, b3] = half.to_le_bytes();
-        if quarter % 2 == 0 {
+        if quarter.is_multiple_of(2) {
             u16::from_le_bytes([b0, b1])
         } else {
             u16::from_le_bytes([b2, b3])
