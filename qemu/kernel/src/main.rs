@@ -21,3 +21,4 @@ mod process;
 mod syscall;
 mod time;
 mod trap;
+mod virtio;

@@ -1,7 +1,7 @@
 # Machine entry: 32-bit, paging off, ebx = start info (PVH). Turns on long mode
 # and SSE, then calls kernel_main(start_info) in the upper half.
 #
-# The first GiB is mapped twice, at 0 and at KERNEL_BASE, until Rust has built
+# The first GiB is mapped at 0, at PHYSICAL_BASE and at KERNEL_BASE, until Rust has built
 # the real tables. The tables and the stack lie on data pages: a store into a
 # page that also holds code is very slow under emulation.
 
@@ -61,7 +61,9 @@ long_start:
 .globl boot_root
 boot_root:
     .quad boot_low_physical + 3
-    .fill 510, 8, 0
+    .fill 255, 8, 0
+    .quad boot_low_physical + 3         # PHYSICAL_BASE
+    .fill 254, 8, 0
     .quad boot_high_physical + 3
 .globl boot_low
 boot_low:

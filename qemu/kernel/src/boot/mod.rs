@@ -34,6 +34,7 @@ const HEAP_BYTES: usize = 10 * 1024 * 1024;
 #[unsafe(no_mangle)]
 extern "C" fn kernel_main(start_info: u64) -> ! {
     console::prepare();
+    descriptors::load();
     let measurement = time::start_measurement();
     let info = match start_info::read(start_info) {
         Ok(info) => info,
@@ -49,7 +50,6 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
         refuse(format_args!("the machine has too little memory"));
     }
     console::start();
-    descriptors::load();
     pic::start();
     let package = match package_bytes(&info) {
         Some(package) => package,

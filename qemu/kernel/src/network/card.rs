@@ -1,42 +1,52 @@
-//! Network cards. A machine without one has the loopback alone.
+//! Network cards as the kernel uses them: found and addressed at boot, polled
+//! while processes run, armed to interrupt before a halt.
 
-use harness_net::FrameDevice;
+use core::net::Ipv4Addr;
 
-/// A card that cannot be: no driver is linked in.
-pub(crate) enum Card {}
+use harness_net::NicConfig;
 
-impl FrameDevice for Card {
-    type Frame = [u8; 0];
+use super::Network;
+use crate::device::console::print_line;
+use crate::virtio::card::{Arrivals, NetworkCard};
+use crate::virtio::pci;
 
-    fn mac(&self) -> [u8; 6] {
-        match *self {}
-    }
+/// The cards that there can be.
+pub(crate) type Card = NetworkCard;
 
-    fn receive(&mut self) -> Option<Self::Frame> {
-        match *self {}
-    }
-
-    fn recycle(&mut self, _frame: Self::Frame) {
-        match *self {}
-    }
-
-    fn can_transmit(&mut self) -> bool {
-        match *self {}
-    }
-
-    fn transmit<R>(&mut self, _len: usize, _fill: impl FnOnce(&mut [u8]) -> R) -> R {
-        match *self {}
-    }
-
-    fn flush(&mut self) {
-        match *self {}
-    }
-}
-
-/// Whether a halt would miss nothing of the card.
+/// Whether a halt would miss nothing of the card: from here on it interrupts.
 pub(crate) fn may_halt(card: &mut Card) -> bool {
-    match *card {}
+    card.arm() == Arrivals::None
 }
 
-/// Adds the machine's cards to the network.
-pub(crate) const fn add_cards(_network: &mut super::Network) {}
+/// Adds the machine's cards to the network, as transports 1, 2, … in the order
+/// of their slots. One that cannot be used is named on the console and left out.
+pub(crate) fn add_cards(network: &mut Network) {
+    for found in pci::network_cards() {
+        let card = match NetworkCard::start(found) {
+            Ok(card) => card,
+            Err(error) => {
+                print_line!("{error}");
+                continue;
+            }
+        };
+        let line = card.line();
+        let config = address_of(network.stack.transport_count());
+        match network.stack.add_nic(config, card) {
+            Ok(transport) => {
+                network.add_interrupt_line(line);
+                print_line!("{transport} address={} line={line}", config.address);
+            }
+            Err(error) => print_line!("network card: {error}"),
+        }
+    }
+}
+
+/// The fixed address of the card that becomes transport `number`.
+fn address_of(number: usize) -> NicConfig {
+    let subnet = u8::try_from(number).unwrap_or(u8::MAX).saturating_add(1);
+    NicConfig {
+        address: Ipv4Addr::new(10, 0, subnet, 15),
+        prefix_len: 24,
+        gateway: Some(Ipv4Addr::new(10, 0, subnet, 2)),
+    }
+}

@@ -105,6 +105,10 @@ pub(crate) struct NetworkCard {
     spare: Vec<Buffer>,
     /// Takes a frame for which there is no room.
     discard: Buffer,
+    /// Whether the receive queue interrupts now.
+    armed: Interrupts,
+    /// Whether the interrupt line may be high.
+    raised: Line,
 }
 
 impl NetworkCard {
@@ -140,6 +144,8 @@ impl NetworkCard {
             transmit,
             spare,
             discard,
+            armed: Interrupts::Off,
+            raised: Line::Low,
         })
     }
 
@@ -148,28 +154,30 @@ impl NetworkCard {
         self.line
     }
 
-    /// Takes the card's interrupt back. Reading the register is what lowers the
-    /// line; it also leaves the guest, so it is done only for an interrupt.
-    pub(crate) fn acknowledge(&mut self) {
-        let _reason = self.transport.ack_interrupt();
-    }
-
-    /// Asks for an interrupt at the next frame, before halting or long user
-    /// code. Frames that came before the question was asked are reported here.
+    /// Asks for an interrupt at the next frame, before a halt; polling for frames
+    /// ends it. Frames that came before the question was asked are reported here.
     #[must_use]
     pub(crate) fn arm(&mut self) -> Arrivals {
+        if self.raised == Line::Maybe {
+            // Reading the register lowers the line. It also leaves the guest, so
+            // it is not done while the line cannot have been raised.
+            let _reason = self.transport.ack_interrupt();
+            self.raised = Line::Low;
+        }
         self.receive.want_interrupts(Interrupts::On);
+        self.armed = Interrupts::On;
         if self.receive.has_returns() {
             self.disarm();
             Arrivals::Waiting
         } else {
+            self.raised = Line::Maybe;
             Arrivals::None
         }
     }
 
-    /// Asks for no interrupts, while somebody polls.
-    pub(crate) fn disarm(&mut self) {
+    fn disarm(&mut self) {
         self.receive.want_interrupts(Interrupts::Off);
+        self.armed = Interrupts::Off;
     }
 
     fn reclaim(&mut self) {
@@ -177,6 +185,15 @@ impl NetworkCard {
             self.spare.push(buffer);
         }
     }
+}
+
+/// What is known of the interrupt line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// It is low: nothing was asked for since it was lowered.
+    Low,
+    /// The card may have raised it.
+    Maybe,
 }
 
 /// Whether frames wait to be received.
@@ -213,6 +230,9 @@ impl FrameDevice for NetworkCard {
     }
 
     fn receive(&mut self) -> Option<ReceivedFrame> {
+        if self.armed == Interrupts::On {
+            self.disarm();
+        }
         let (buffer, end) = self.receive.take()?;
         Some(ReceivedFrame { buffer, end })
     }
