@@ -16,6 +16,7 @@
 
 mod binaries;
 mod capset;
+mod cure;
 mod error;
 mod export;
 mod image;
