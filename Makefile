@@ -26,7 +26,9 @@ NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest ip:
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
 HOST := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 -p harness-net -p harness-kernel
-BROKEN := broken-lane-from-header
+BROKEN := broken-lane-from-header broken-leak-on-cancel
+SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
+	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
 
 .PHONY: help setup setup-run setup-check guest smoke tools broken run-l4 attack negative-controls \
 	run test unit check fmt-check clippy doc deny bench clean
@@ -61,8 +63,16 @@ setup-check: ## Install cargo-deny for `check`
 guest: setup-run smoke ## Build the kernel, the service and the in-guest programs
 	$(CARGO) build --locked --release $(GUEST) --features remote-session-web-ui/capos
 
+# The published runtime's own smoke program, from its published source and with its own
+# linker script; only the memory routines that a compiler wants come from us.
 smoke: setup-run
-	@tools/build-smoke
+	$(CARGO) build --locked --release -p freestanding --features freestanding/runtime
+	@runtime=$$($(CARGO) metadata --locked --format-version 1 \
+		| grep -o '"manifest_path":"[^"]*/capos-rt-[0-9.]*/Cargo.toml"' | cut -d'"' -f4 | xargs dirname); \
+	set -x; $(CARGO) rustc --locked --release -p capos-rt --bin capos-rt-smoke -- \
+		-C relocation-model=static -C strip=symbols $(SMOKE_LINK:%=-C link-arg=%) \
+		-C "link-arg=-T$$runtime/linker.ld" -C "link-arg=$(CURDIR)/target/release/libfreestanding.rlib"
+	@mkdir -p target/smoke && cp target/release/capos-rt-smoke target/smoke/
 
 tools: setup-run ## Build the host tools
 	$(CARGO) build --locked --release -p mkmanifest -p l4

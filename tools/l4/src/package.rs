@@ -14,10 +14,11 @@ pub(crate) fn build(
     manifest: &Path,
     lane_rules: LaneRules,
 ) -> Result<Vec<u8>, mkmanifest::ManifestError> {
-    let kernel = std::fs::metadata(&artefacts.kernel).map(|file| file.len());
+    // A kernel that cannot be read is found missing when QEMU is started.
+    let kernel = std::fs::read(&artefacts.kernel).unwrap_or_default();
     let options = Options {
         lane_rules,
-        kernel_bytes: kernel.map_or(0, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+        kernel_bytes: mkmanifest::loaded_bytes(&kernel),
         ..Options::default()
     };
     let binaries = Binaries::default()

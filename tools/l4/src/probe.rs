@@ -38,6 +38,11 @@ impl Reply {
         value.unwrap_or_default()
     }
 
+    /// A text.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        self.values.get(key).map(String::as_str)
+    }
+
     /// What the in-guest client saw, as the harness counts it.
     pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally::default();
@@ -96,10 +101,11 @@ impl Probe {
                     let line = String::from_utf8_lossy(&raw).trim().to_owned();
                     raw.clear();
                     if line.starts_with("[probe] done") {
-                        return Ok(Reply::parse(&line));
-                    }
-                    if line.starts_with("[probe] error") {
-                        return Err(failed(command, line));
+                        let reply = Reply::parse(&line);
+                        return match reply.values.get("error") {
+                            Some(error) => Err(failed(command, error.clone())),
+                            None => Ok(reply),
+                        };
                     }
                 }
                 Err(error)
@@ -141,8 +147,10 @@ mod tests {
         let mut probe = Probe::new(ours);
         let silent = probe.command("get", Duration::from_millis(50)).unwrap_err();
         assert!(silent.to_string().contains("`get`: no result"), "{silent}");
-        guest.write_all(b"[probe] error unknown command\n").unwrap();
+        guest
+            .write_all(b"[probe] done id=2 cmd=fly error=unknown-command\n")
+            .unwrap();
         let error = probe.command("fly", Duration::from_secs(1)).unwrap_err();
-        assert!(error.to_string().contains("unknown command"), "{error}");
+        assert!(error.to_string().contains("unknown-command"), "{error}");
     }
 }

@@ -157,9 +157,11 @@ fn on_local(
         clients.lane(Lane::LocalHealth),
         &format!("{verb} local {target}"),
     )?;
-    let held = [403_u16, 404, 405]
-        .iter()
-        .any(|status| reply.count(&format!("status_{status}")) == 1);
+    // The body is percent-encoded in the reply.
+    let typed = reply.text("body").is_some_and(|body| body.contains("code"));
+    let held = typed
+        && reply.count("body_size") <= DENIAL_BYTES_MAX as u64
+        && denies(u16::try_from(reply.count("status")).unwrap_or_default());
     session.check(
         format!("local {method} {target} is a typed denial"),
         held,

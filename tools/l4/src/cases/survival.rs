@@ -145,14 +145,14 @@ fn noise(session: &mut Session<'_>, guest: &mut Guest, random: &mut Random) -> R
     }
     for _ in 0..8 {
         let length = 1 + random.below(200);
-        let hex: String = random
+        let bytes: String = random
             .bytes(length)
             .iter()
-            .map(|byte| format!("{byte:02x}"))
+            .map(|byte| format!("%{byte:02x}"))
             .collect();
-        guest
-            .probe()?
-            .command(&format!("raw local {hex}"), Duration::from_secs(30))?;
+        // Noise has no end, so the service's deadline ends it, or this client does.
+        let command = format!("raw local {bytes} timeout=1s");
+        guest.probe()?.command(&command, Duration::from_secs(30))?;
     }
     Ok(())
 }
