@@ -193,3 +193,41 @@ fn every_other_shipped_manifest_is_accepted() {
     }
     assert!(seen >= 7, "only {seen} manifests were found");
 }
+
+/// A deed that no manifest asks for is a deed that no proof sees.
+#[test]
+fn every_hostile_deed_is_in_one_hostile_manifest() {
+    let deeds = std::fs::read_to_string(shipped("../qemu/hostile/src/lib.rs")).unwrap();
+    let (_, table) = deeds.split_once("pub const DEEDS").unwrap();
+    let (table, _) = table.split_once("];").unwrap();
+    let mut granted: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(shipped("")).unwrap() {
+        let file = entry.unwrap().path();
+        if file
+            .file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .starts_with("hostile-")
+        {
+            let manifest = check(&file, LaneRules::Checked).unwrap();
+            let grants = manifest
+                .services
+                .into_iter()
+                .flat_map(|service| service.process.grants);
+            granted.extend(
+                grants
+                    .map(|grant| grant.name)
+                    .filter(|name| name.starts_with("do_")),
+            );
+        }
+    }
+    let mut asked: Vec<&str> = table
+        .split('"')
+        .filter(|word| word.starts_with("do_") && !word.contains(' '))
+        .collect();
+    asked.sort_unstable();
+    granted.sort_unstable();
+    assert_eq!(granted, asked);
+    assert!(asked.len() > 20);
+}
