@@ -194,7 +194,11 @@ pub fn read(bytes: &[u8]) -> Result<BootPlan<'_>, BootError> {
     let decisive = plan
         .exit_when_service_exits
         .as_ref()
-        .and_then(|name| plan.services.iter().position(|service| service.name == *name))
+        .and_then(|name| {
+            plan.services
+                .iter()
+                .position(|service| service.name == *name)
+        })
         .map_or(0, |index| index.saturating_add(1));
     let (motd, hostname, log_level) = plan.kernel_params.map_or_else(
         || (String::new(), String::new(), LogLevel::Info),
@@ -257,13 +261,15 @@ impl Wanted<'_> {
             KernelCapSource::Timer => Grant::Timer,
             KernelCapSource::WallClock => Grant::WallClock,
             KernelCapSource::EntropySource => Grant::Entropy,
-            KernelCapSource::TcpListenAuthority => Grant::Listen(
-                ListenBinding::from_badge(self.badge).map_err(|error| BootError::ListenBadge {
-                    process: self.process.into(),
-                    cap: self.cap.into(),
-                    reason: error.to_string(),
-                })?,
-            ),
+            KernelCapSource::TcpListenAuthority => {
+                Grant::Listen(ListenBinding::from_badge(self.badge).map_err(|error| {
+                    BootError::ListenBadge {
+                        process: self.process.into(),
+                        cap: self.cap.into(),
+                        reason: error.to_string(),
+                    }
+                })?)
+            }
             KernelCapSource::NetworkManager => Grant::Network,
             KernelCapSource::Endpoint => Grant::Endpoint,
             KernelCapSource::SystemInfo => Grant::SystemInfo,
@@ -297,7 +303,11 @@ fn with_port_badges(plan: &ManifestBootstrapPlan) -> ManifestBootstrapPlan {
             cap.badge &= 0xffff;
         }
     }
-    for cap in view.services.iter_mut().flat_map(|service| &mut service.caps) {
+    for cap in view
+        .services
+        .iter_mut()
+        .flat_map(|service| &mut service.caps)
+    {
         if cap.source == CapSource::Kernel(KernelCapSource::TcpListenAuthority) {
             cap.badge &= 0xffff;
         }

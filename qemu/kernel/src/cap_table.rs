@@ -201,7 +201,13 @@ mod tests {
     fn refuses_made_up_ids() {
         let mut table = CapTable::new();
         let real = table.insert(7).unwrap();
-        for made_up in [0, 1, u32::MAX, real.wire() ^ 1, real.wire() ^ (1 << SLOT_BITS)] {
+        for made_up in [
+            0,
+            1,
+            u32::MAX,
+            real.wire() ^ 1,
+            real.wire() ^ (1 << SLOT_BITS),
+        ] {
             assert_eq!(table.find(CapId::from_wire(made_up)), Err(NoSuchCap));
         }
     }

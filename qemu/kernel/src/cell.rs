@@ -30,7 +30,10 @@ impl<T> KernelCell<T> {
     /// # Panics
     /// If `body` of the same cell is running.
     pub(crate) fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
-        assert!(!self.busy.swap(true, Ordering::Relaxed), "kernel cell entered twice");
+        assert!(
+            !self.busy.swap(true, Ordering::Relaxed),
+            "kernel cell entered twice"
+        );
         // SAFETY: `busy` was clear, so no other reference is live.
         let result = body(unsafe { &mut *self.value.get() });
         self.busy.store(false, Ordering::Relaxed);
@@ -43,7 +46,10 @@ impl<T> KernelCell<T> {
     /// If it is in use, or was taken before.
     #[expect(clippy::mut_from_ref, reason = "the flag makes the reference unique")]
     pub(crate) fn leak(&'static self) -> &'static mut T {
-        assert!(!self.busy.swap(true, Ordering::Relaxed), "kernel cell taken twice");
+        assert!(
+            !self.busy.swap(true, Ordering::Relaxed),
+            "kernel cell taken twice"
+        );
         // SAFETY: `busy` was clear and is never cleared again.
         unsafe { &mut *self.value.get() }
     }

@@ -107,7 +107,9 @@ impl ChipTime {
         let afternoon = mode & 2 == 0 && hour & 0x80 != 0;
         let mut hour = number(hour & 0x7f)?;
         if mode & 2 == 0 {
-            hour = hour.checked_rem(12)?.saturating_add(if afternoon { 12 } else { 0 });
+            hour = hour
+                .checked_rem(12)?
+                .saturating_add(if afternoon { 12 } else { 0 });
         }
         let time = Self {
             year: u16::from(century.unwrap_or(20))
@@ -163,7 +165,10 @@ mod tests {
         for hertz in [10_000_000_u64, 1_000_000_000, 3_456_789_012] {
             let clock = Clock::calibrate(500, hertz / 100, 11_932, 1_193_182).unwrap();
             let second = clock.nanoseconds(500 + hertz);
-            assert!(second.abs_diff(1_000_000_000) < 100_000, "{hertz}: {second}");
+            assert!(
+                second.abs_diff(1_000_000_000) < 100_000,
+                "{hertz}: {second}"
+            );
             assert_eq!(clock.nanoseconds(0), 0);
         }
     }
@@ -193,7 +198,15 @@ mod tests {
     }
 
     fn at(year: u16, month: u8, day: u8, hour: u8, minute: u8, second: u8) -> i64 {
-        ChipTime { year, month, day, hour, minute, second }.unix_seconds()
+        ChipTime {
+            year,
+            month,
+            day,
+            hour,
+            minute,
+            second,
+        }
+        .unix_seconds()
     }
 
     #[test]
@@ -207,7 +220,14 @@ mod tests {
 
     #[test]
     fn decodes_both_codings_and_both_hour_systems() {
-        let expected = ChipTime { year: 2026, month: 11, day: 30, hour: 13, minute: 45, second: 59 };
+        let expected = ChipTime {
+            year: 2026,
+            month: 11,
+            day: 30,
+            hour: 13,
+            minute: 45,
+            second: 59,
+        };
         let coded = [0x59, 0x45, 0x13, 0x30, 0x11, 0x26, 0x20];
         assert_eq!(ChipTime::decode(coded, 2), Some(expected));
         let binary = [59, 45, 13, 30, 11, 26, 20];

@@ -16,7 +16,9 @@ pub(crate) fn write_msr(register: u32, value: u64) {
     let low = value & 0xffff_ffff;
     let high = value >> 32;
     // SAFETY: changes processor state that the callers in this kernel own.
-    unsafe { asm!("wrmsr", in("ecx") register, in("rax") low, in("rdx") high, options(nostack, preserves_flags)) };
+    unsafe {
+        asm!("wrmsr", in("ecx") register, in("rax") low, in("rdx") high, options(nostack, preserves_flags))
+    };
 }
 
 /// Sets the user's thread-local storage base.
@@ -102,28 +104,36 @@ unsafe fn draw(word: &mut u64) -> i32 {
 pub(crate) fn port_read(port: u16) -> u8 {
     let value: u8;
     // SAFETY: ports are devices; none of the kernel's writes memory.
-    unsafe { asm!("in al, dx", in("dx") port, out("al") value, options(nomem, nostack, preserves_flags)) };
+    unsafe {
+        asm!("in al, dx", in("dx") port, out("al") value, options(nomem, nostack, preserves_flags))
+    };
     value
 }
 
 /// Writes a byte to an I/O port.
 pub(crate) fn port_write(port: u16, value: u8) {
     // SAFETY: as above.
-    unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nomem, nostack, preserves_flags)) };
+    unsafe {
+        asm!("out dx, al", in("dx") port, in("al") value, options(nomem, nostack, preserves_flags))
+    };
 }
 
 /// Reads a word of 32 bits from an I/O port.
 pub(crate) fn port_read32(port: u16) -> u32 {
     let value: u32;
     // SAFETY: as above.
-    unsafe { asm!("in eax, dx", in("dx") port, out("eax") value, options(nomem, nostack, preserves_flags)) };
+    unsafe {
+        asm!("in eax, dx", in("dx") port, out("eax") value, options(nomem, nostack, preserves_flags))
+    };
     value
 }
 
 /// Writes a word of 32 bits to an I/O port.
 pub(crate) fn port_write32(port: u16, value: u32) {
     // SAFETY: as above.
-    unsafe { asm!("out dx, eax", in("dx") port, in("eax") value, options(nomem, nostack, preserves_flags)) };
+    unsafe {
+        asm!("out dx, eax", in("dx") port, in("eax") value, options(nomem, nostack, preserves_flags))
+    };
 }
 
 /// Stops the processor for good.

@@ -77,7 +77,9 @@ unsafe extern "C" {
 
 fn with_running(body: impl FnOnce(&mut Kernel, ProcessIndex)) {
     KERNEL.with(|slot| {
-        let running = slot.as_mut().and_then(|kernel| Some((kernel.running?, kernel)));
+        let running = slot
+            .as_mut()
+            .and_then(|kernel| Some((kernel.running?, kernel)));
         match running {
             Some((index, kernel)) => body(kernel, index),
             None => panic!("entry from ring 3 without a running process"),

@@ -29,9 +29,15 @@ impl LineBuffer {
     /// Appends `parts` as one piece, or counts it as dropped if there is no
     /// room for all of it.
     pub fn push(&mut self, parts: &[&[u8]]) {
+        self.push_leaving(parts, 0);
+    }
+
+    /// As [`LineBuffer::push`], but leaves `reserve` bytes of room to those
+    /// who push without one.
+    pub fn push_leaving(&mut self, parts: &[&[u8]], reserve: usize) {
         let total = parts
             .iter()
-            .fold(0_usize, |sum, part| sum.saturating_add(part.len()));
+            .fold(reserve, |sum, part| sum.saturating_add(part.len()));
         if total > self.bytes.len().saturating_sub(self.length) {
             self.dropped = self.dropped.saturating_add(1);
             return;
@@ -44,10 +50,7 @@ impl LineBuffer {
     /// The longest run of bytes that lie side by side at the front.
     #[must_use]
     pub fn front(&self) -> &[u8] {
-        let end = self
-            .start
-            .saturating_add(self.length)
-            .min(self.bytes.len());
+        let end = self.start.saturating_add(self.length).min(self.bytes.len());
         self.bytes.get(self.start..end).unwrap_or(&[])
     }
 
@@ -91,9 +94,7 @@ impl LineBuffer {
     }
 
     fn wrap(&self, index: usize) -> usize {
-        index
-            .checked_sub(self.bytes.len())
-            .unwrap_or(index)
+        index.checked_sub(self.bytes.len()).unwrap_or(index)
     }
 }
 
@@ -134,5 +135,16 @@ mod tests {
         buffer.push(&[b"jk"]);
         assert_eq!(buffer.dropped(), 1);
         assert_eq!(drain(&mut buffer), b"abcdefjk");
+    }
+
+    #[test]
+    fn keeps_the_reserve_for_others() {
+        let mut buffer = LineBuffer::new(8);
+        buffer.push_leaving(&[b"abcde"], 4);
+        buffer.push_leaving(&[b"abcd"], 4);
+        buffer.push_leaving(&[b"e"], 4);
+        buffer.push(&[b"wxyz"]);
+        assert_eq!(buffer.dropped(), 2);
+        assert_eq!(drain(&mut buffer), b"abcdwxyz");
     }
 }

@@ -142,8 +142,8 @@ mod tests {
     use super::*;
     use capnp::traits::Owned;
     use capos_config::capos_capnp::{
-        cap_exception, network_manager, system_info, tcp_listener, tcp_socket, terminal_session,
-        timer, wall_clock, ClockProvenance, IpAddressFamily, LineStatus,
+        ClockProvenance, IpAddressFamily, LineStatus, cap_exception, network_manager, system_info,
+        tcp_listener, tcp_socket, terminal_session, timer, wall_clock,
     };
 
     fn library<T: Owned>(fill: impl FnOnce(T::Builder<'_>)) -> Vec<u8> {
@@ -162,7 +162,8 @@ mod tests {
     fn data_messages_equal_the_librarys() {
         for length in [0_u32, 1, 7, 8, 9, 100, 4096] {
             let data: Vec<u8> = (0..length).map(|n| n.to_le_bytes()[0]).collect();
-            let expected = library::<tcp_socket::recv_results::Owned>(|mut root| root.set_data(&data));
+            let expected =
+                library::<tcp_socket::recv_results::Owned>(|mut root| root.set_data(&data));
             let mut by_prefix = data_prefix(length).to_vec();
             by_prefix.extend(&data);
             by_prefix.resize(by_prefix.len().next_multiple_of(8), 0);
@@ -194,7 +195,10 @@ mod tests {
             root.set_monotonic_ns(88);
             root.set_provenance(ClockProvenance::MeasuredBootMonotonic);
         });
-        assert_eq!(ours(&[(-5_i64).cast_unsigned(), 77 | 3 << 32, 88], &[]), expected);
+        assert_eq!(
+            ours(&[(-5_i64).cast_unsigned(), 77 | 3 << 32, 88], &[]),
+            expected
+        );
     }
 
     #[test]
@@ -204,7 +208,10 @@ mod tests {
             root.set_peer_addr(&[10, 0, 2, 2]);
             root.set_peer_port(0xabcd);
         });
-        assert_eq!(ours(&[0xabcd << 16], &[Blob::Data(&[10, 0, 2, 2])]), expected);
+        assert_eq!(
+            ours(&[0xabcd << 16], &[Blob::Data(&[10, 0, 2, 2])]),
+            expected
+        );
         let expected = library::<terminal_session::read_line_results::Owned>(|mut root| {
             root.set_status(LineStatus::Submitted);
             root.set_line(b"get local /healthz");
@@ -219,10 +226,15 @@ mod tests {
         });
         let found = ours(
             &[1],
-            &[Blob::Data(&[1, 2, 3, 4]), Blob::Data(&[255, 255, 255, 0]), Blob::Data(&[])],
+            &[
+                Blob::Data(&[1, 2, 3, 4]),
+                Blob::Data(&[255, 255, 255, 0]),
+                Blob::Data(&[]),
+            ],
         );
         assert_eq!(found, expected);
-        let expected = library::<system_info::motd_results::Owned>(|mut root| root.set_text("hallo"));
+        let expected =
+            library::<system_info::motd_results::Owned>(|mut root| root.set_text("hallo"));
         assert_eq!(ours(&[], &[Blob::Text("hallo")]), expected);
     }
 
@@ -249,7 +261,10 @@ mod tests {
         let whole = ours(&[1], &[Blob::Data(b"123456789")]).len();
         for room in 0..whole {
             let mut buffer = vec![0; room];
-            assert_eq!(encode(&mut buffer, &[1], &[Blob::Data(b"123456789")]), Err(NoRoom));
+            assert_eq!(
+                encode(&mut buffer, &[1], &[Blob::Data(b"123456789")]),
+                Err(NoRoom)
+            );
         }
     }
 }

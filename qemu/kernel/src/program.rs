@@ -198,7 +198,11 @@ mod tests {
 
     #[test]
     fn reads_a_program() {
-        let file = elf(&[CODE, (1, 4, 0x20_1008, 2, 8), (1, 6, 0x20_3000, 0x5000, 4096)]);
+        let file = elf(&[
+            CODE,
+            (1, 4, 0x20_1008, 2, 8),
+            (1, 6, 0x20_3000, 0x5000, 4096),
+        ]);
         let program = read(&file).unwrap();
         assert_eq!(program.entry, 0x20_0010);
         let found: Vec<_> = program
@@ -273,7 +277,12 @@ mod tests {
                 let mut changed = file.clone();
                 changed[at] = value;
                 if let Ok(program) = read(&changed) {
-                    assert!(program.segments.iter().all(|s| s.bytes >= s.content.len() as u64));
+                    assert!(
+                        program
+                            .segments
+                            .iter()
+                            .all(|s| s.bytes >= s.content.len() as u64)
+                    );
                 }
             }
         }

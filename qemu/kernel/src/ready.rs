@@ -117,7 +117,10 @@ impl ReadyLists {
         for step in 0..self.transports {
             let transport = turn.saturating_add(step).checked_rem(self.transports)?;
             let list = self.position(ListIndex { process, transport })?;
-            let first = self.lists.get(usize::from(list)).and_then(|ends| ends.first);
+            let first = self
+                .lists
+                .get(usize::from(list))
+                .and_then(|ends| ends.first);
             if let Some(first) = first {
                 self.remove(NodeIndex(first));
                 if let Some(slot) = self.turns.get_mut(process) {

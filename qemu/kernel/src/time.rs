@@ -104,9 +104,15 @@ pub(crate) fn read_date() {
         let registers = [0, 2, 4, 7, 8, 9, 0x32].map(chip_register);
         // Two equal readings in a row: none was taken during an update.
         if last == Some(registers) {
-            let seconds = ChipTime::decode(registers, chip_register(0x0b)).map(|t| t.unix_seconds());
+            let seconds =
+                ChipTime::decode(registers, chip_register(0x0b)).map(|t| t.unix_seconds());
             let read_at = now();
-            DATE.with(|date| *date = Date { unix_seconds: seconds, read_at });
+            DATE.with(|date| {
+                *date = Date {
+                    unix_seconds: seconds,
+                    read_at,
+                }
+            });
             return;
         }
         last = Some(registers);

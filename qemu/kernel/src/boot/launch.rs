@@ -36,7 +36,10 @@ impl core::fmt::Display for LaunchError {
             Self::Program(name, error) => write!(f, "{name}: {error}"),
             Self::CapSet(name, error) => write!(f, "{name}: {}", error.explain()),
             Self::NoTransport(name, binding) => {
-                write!(f, "{name}: listen grant on {binding}, which this machine does not have")
+                write!(
+                    f,
+                    "{name}: listen grant on {binding}, which this machine does not have"
+                )
             }
             Self::OutOfFrames => f.write_str("the machine has too little memory"),
         }
@@ -103,7 +106,10 @@ impl Minted {
 }
 
 /// Makes every process of the plan.
-pub(crate) fn launch(plan: &BootPlan<'_>, minted: &mut Minted) -> Result<Vec<Option<Process>>, LaunchError> {
+pub(crate) fn launch(
+    plan: &BootPlan<'_>,
+    minted: &mut Minted,
+) -> Result<Vec<Option<Process>>, LaunchError> {
     let mut processes = Vec::with_capacity(plan.processes.len());
     for (pid, process) in (1_u32..).zip(&plan.processes) {
         processes.push(Some(start_process(process, pid, minted)?));
@@ -112,7 +118,11 @@ pub(crate) fn launch(plan: &BootPlan<'_>, minted: &mut Minted) -> Result<Vec<Opt
     Ok(processes)
 }
 
-fn start_process(plan: &ProcessPlan<'_>, pid: u32, minted: &mut Minted) -> Result<Process, LaunchError> {
+fn start_process(
+    plan: &ProcessPlan<'_>,
+    pid: u32,
+    minted: &mut Minted,
+) -> Result<Process, LaunchError> {
     let mut caps = CapTable::new();
     let mut named = Vec::with_capacity(plan.grants.len().saturating_add(1));
     let full = || LaunchError::CapSet(plan.name.clone(), CapSetPageError::TooMany);

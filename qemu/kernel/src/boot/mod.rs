@@ -131,4 +131,3 @@ fn refuse(reason: core::fmt::Arguments<'_>) -> ! {
     console::drain();
     leave(Ending::BootRefused)
 }
-

@@ -70,7 +70,10 @@ pub(crate) fn read(at: u64) -> Result<StartInfo, StartInfoError> {
     let mut usable = RegionList::new();
     let map_at = header.word64(40);
     for index in 0..map_entries.min(ENTRIES_MAX) {
-        let entry = Reader::new(map_at.saturating_add(u64::from(index).saturating_mul(24)), 24)?;
+        let entry = Reader::new(
+            map_at.saturating_add(u64::from(index).saturating_mul(24)),
+            24,
+        )?;
         if entry.word32(16) == USABLE {
             usable.push(Region {
                 start: entry.word64(0),

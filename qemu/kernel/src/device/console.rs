@@ -10,6 +10,8 @@ use crate::cell::KernelCell;
 
 /// Bytes that may wait.
 const CAPACITY: usize = 32 * 1024;
+/// Bytes of it that only the kernel's own lines may use.
+const RESERVE: usize = 8 * 1024;
 /// Longest line of the kernel's own.
 const LINE_MAX: usize = 256;
 
@@ -41,14 +43,18 @@ pub(crate) fn print(arguments: core::fmt::Arguments<'_>) {
     };
     // `Line` cuts instead of failing.
     if write!(line, "[kernel] {arguments}").is_ok() {
-        write_all(&[line.text(), b"\n"]);
+        queue(&[line.text(), b"\n"], 0);
     }
 }
 
-/// Queues bytes as one piece.
+/// Queues a process's bytes as one piece.
 pub(crate) fn write_all(parts: &[&[u8]]) {
+    queue(parts, RESERVE);
+}
+
+fn queue(parts: &[&[u8]], reserve: usize) {
     BUFFER.with(|slot| match slot {
-        Some(buffer) => buffer.push(parts),
+        Some(buffer) => buffer.push_leaving(parts, reserve),
         None => parts.iter().for_each(|part| send_now(part)),
     });
 }

@@ -20,7 +20,12 @@ impl AddressSpace {
 
     /// Maps `frame`, which the space now owns, at user page `page`. A page
     /// that was mapped there before is freed.
-    pub(crate) fn map(&mut self, page: u64, frame: Frame, access: Access) -> Result<(), OutOfFrames> {
+    pub(crate) fn map(
+        &mut self,
+        page: u64,
+        frame: Frame,
+        access: Access,
+    ) -> Result<(), OutOfFrames> {
         if let Some(old) = lookup(self.root, page) {
             Frame::reclaim(old.address()).free();
         }

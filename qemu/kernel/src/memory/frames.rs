@@ -117,7 +117,11 @@ pub(crate) struct FrameUse {
 pub(crate) fn usage() -> FrameUse {
     POOL.with(|pool| {
         pool.as_ref().map_or(
-            FrameUse { total: 0, used: 0, peak: 0 },
+            FrameUse {
+                total: 0,
+                used: 0,
+                peak: 0,
+            },
             |pool| FrameUse {
                 total: pool.usable,
                 used: pool.usable.saturating_sub(pool.bitmap.free_count()),
@@ -146,11 +150,21 @@ pub(crate) fn start(usable: &RegionList, taken: &[Region]) {
     }
     let usable = pool.free_count();
     for region in taken {
-        let end = region.end().min(PHYSICAL_LIMIT).div_ceil(PAGE_BYTES).min(top);
+        let end = region
+            .end()
+            .min(PHYSICAL_LIMIT)
+            .div_ceil(PAGE_BYTES)
+            .min(top);
         for index in region.start / PAGE_BYTES..end {
             pool.mark_used(index as usize);
         }
     }
     let lowest_free = pool.free_count();
-    POOL.with(|slot| *slot = Some(Pool { bitmap: pool, usable, lowest_free }));
+    POOL.with(|slot| {
+        *slot = Some(Pool {
+            bitmap: pool,
+            usable,
+            lowest_free,
+        })
+    });
 }

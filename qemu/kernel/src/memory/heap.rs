@@ -24,7 +24,8 @@ unsafe impl core::alloc::GlobalAlloc for KernelHeap {
     unsafe fn dealloc(&self, pointer: *mut u8, layout: core::alloc::Layout) {
         if let Some(pointer) = core::ptr::NonNull::new(pointer) {
             // SAFETY: the caller gives back what `alloc` gave for `layout`.
-            self.0.with(|heap| unsafe { heap.deallocate(pointer, layout) });
+            self.0
+                .with(|heap| unsafe { heap.deallocate(pointer, layout) });
         }
     }
 }
@@ -36,7 +37,8 @@ pub(crate) fn start(bytes: usize) -> Result<(), OutOfFrames> {
     let pages = bytes.div_ceil(page);
     let memory = physical_pointer(take_adjacent(pages)?);
     // SAFETY: the frames were just taken and are never given back.
-    HEAP.0.with(|heap| unsafe { heap.init(memory, pages.saturating_mul(page)) });
+    HEAP.0
+        .with(|heap| unsafe { heap.init(memory, pages.saturating_mul(page)) });
     Ok(())
 }
 

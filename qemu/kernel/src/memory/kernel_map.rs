@@ -19,7 +19,13 @@ pub(crate) fn build(memory_end: u64) -> Result<Table, OutOfFrames> {
     map_image(root, &image)?;
     // The table under the device range exists from the start: address spaces
     // copy the root's entries, and must see devices that are mapped later.
-    map(root, DEVICE_BASE, 1, Access::Device, Entry::page(0, Access::Device))?;
+    map(
+        root,
+        DEVICE_BASE,
+        1,
+        Access::Device,
+        Entry::page(0, Access::Device),
+    )?;
     map(root, DEVICE_BASE, 1, Access::Device, Entry::none())?;
     ROOT.with(|slot| *slot = Some(root));
     Ok(root)
@@ -100,7 +106,13 @@ fn map_image(root: Table, image: &Image) -> Result<(), OutOfFrames> {
             } else {
                 Access::KernelWrite
             };
-            map(root, at, 1, access, Entry::page(at.wrapping_sub(KERNEL_BASE), access))?;
+            map(
+                root,
+                at,
+                1,
+                access,
+                Entry::page(at.wrapping_sub(KERNEL_BASE), access),
+            )?;
         }
         at = at.wrapping_add(PAGE_BYTES);
     }

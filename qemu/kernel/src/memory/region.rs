@@ -29,7 +29,10 @@ impl RegionList {
     /// An empty list.
     pub(crate) const fn new() -> Self {
         Self {
-            regions: [Region { start: 0, length: 0 }; Self::MAX],
+            regions: [Region {
+                start: 0,
+                length: 0,
+            }; Self::MAX],
             count: 0,
         }
     }

@@ -28,7 +28,11 @@ pub(crate) enum Purpose {
 }
 
 /// Checks that all of `range` is mapped for `purpose`.
-pub(crate) fn check(space: &AddressSpace, range: UserRange, purpose: Purpose) -> Result<(), NotMapped> {
+pub(crate) fn check(
+    space: &AddressSpace,
+    range: UserRange,
+    purpose: Purpose,
+) -> Result<(), NotMapped> {
     for piece in page_pieces(range) {
         piece_pointer(space, piece.address, purpose)?;
     }
@@ -36,7 +40,11 @@ pub(crate) fn check(space: &AddressSpace, range: UserRange, purpose: Purpose) ->
 }
 
 /// Copies from user memory into all of `target`.
-pub(crate) fn read(space: &AddressSpace, range: UserRange, target: &mut [u8]) -> Result<(), NotMapped> {
+pub(crate) fn read(
+    space: &AddressSpace,
+    range: UserRange,
+    target: &mut [u8],
+) -> Result<(), NotMapped> {
     let mut rest = target;
     for piece in page_pieces(range) {
         let source = piece_pointer(space, piece.address, Purpose::Read)?;
@@ -49,7 +57,11 @@ pub(crate) fn read(space: &AddressSpace, range: UserRange, target: &mut [u8]) ->
 }
 
 /// Copies all of `source` to user memory; the range is as long.
-pub(crate) fn write(space: &AddressSpace, range: UserRange, source: &[u8]) -> Result<(), NotMapped> {
+pub(crate) fn write(
+    space: &AddressSpace,
+    range: UserRange,
+    source: &[u8],
+) -> Result<(), NotMapped> {
     let mut rest = source;
     for piece in page_pieces(range) {
         let target = piece_pointer(space, piece.address, Purpose::Write)?;
@@ -62,12 +74,18 @@ pub(crate) fn write(space: &AddressSpace, range: UserRange, source: &[u8]) -> Re
 }
 
 /// Kernel pointer to one user address, if its page allows `purpose`.
-fn piece_pointer(space: &AddressSpace, address: u64, purpose: Purpose) -> Result<*mut u8, NotMapped> {
+fn piece_pointer(
+    space: &AddressSpace,
+    address: u64,
+    purpose: Purpose,
+) -> Result<*mut u8, NotMapped> {
     let entry = space.entry(address).ok_or(NotMapped)?;
     if purpose == Purpose::Write && !entry.user_may_write() {
         return Err(NotMapped);
     }
-    Ok(physical_pointer(entry.address().wrapping_add(address & 0xfff)))
+    Ok(physical_pointer(
+        entry.address().wrapping_add(address & 0xfff),
+    ))
 }
 
 /// Copies `bytes` into the page of `entry` from `offset`; what does not fit the

@@ -127,7 +127,9 @@ impl Network {
         while let Some(event) = self.stack.next_event() {
             match event {
                 Event::Acceptable(id) => self.listener_is_ready(id),
-                Event::Readable(id) | Event::Writable(id) | Event::Connected(id)
+                Event::Readable(id)
+                | Event::Writable(id)
+                | Event::Connected(id)
                 | Event::Failed(id) => self.connection_is_ready(id),
             }
         }
@@ -135,7 +137,11 @@ impl Network {
 
     /// The next moment at which the stack wants a turn.
     pub(crate) fn next_deadline(&self, now: u64) -> Option<u64> {
-        if self.more_work { Some(now) } else { self.deadline }
+        if self.more_work {
+            Some(now)
+        } else {
+            self.deadline
+        }
     }
 
     /// Interrupt lines of the cards.
@@ -186,7 +192,10 @@ impl Network {
     /// Puts a listener among the ready objects of its owner.
     pub(crate) fn listener_is_ready(&mut self, id: ListenerId) {
         if let Some(listener) = self.listener_mut(id) {
-            let list = ListIndex { process: listener.owner.0, transport: listener.list };
+            let list = ListIndex {
+                process: listener.owner.0,
+                transport: listener.list,
+            };
             self.ready.push(list, self.listener_node(id));
         }
     }
@@ -194,20 +203,32 @@ impl Network {
     /// Puts a connection among the ready objects of its owner.
     pub(crate) fn connection_is_ready(&mut self, id: SocketId) {
         if let Some(connection) = self.connection_mut(id) {
-            let list = ListIndex { process: connection.owner.0, transport: connection.list };
+            let list = ListIndex {
+                process: connection.owner.0,
+                transport: connection.list,
+            };
             self.ready.push(list, connection_node(id));
         }
     }
 
     /// Notes a new listener.
-    pub(crate) fn add_listener(&mut self, owner: ProcessIndex, id: ListenerId, binding: ListenBinding) {
+    pub(crate) fn add_listener(
+        &mut self,
+        owner: ProcessIndex,
+        id: ListenerId,
+        binding: ListenBinding,
+    ) {
         let transport = usize::from(binding.transport().id());
         if let Some(slot) = self.listeners.get_mut(id.index()) {
             *slot = Some(Listener {
                 id,
                 owner,
                 binding,
-                list: if transport < TRANSPORTS_MAX { transport } else { OTHER_LIST },
+                list: if transport < TRANSPORTS_MAX {
+                    transport
+                } else {
+                    OTHER_LIST
+                },
                 accepts: VecDeque::with_capacity(ACCEPTS_MAX),
             });
         }
@@ -223,7 +244,14 @@ impl Network {
         let list = transport.map_or(OTHER_LIST, |transport| usize::from(transport.0));
         let slot = self.connections.get_mut(id.index())?;
         self.ready.remove(connection_node(id));
-        Some(slot.insert(Connection { id, owner, list, connect: None, receive: None, send: None }))
+        Some(slot.insert(Connection {
+            id,
+            owner,
+            list,
+            connect: None,
+            receive: None,
+            send: None,
+        }))
     }
 
     /// The listener `id`, if it is open.
@@ -251,7 +279,12 @@ impl Network {
     pub(crate) fn close_listener(&mut self, id: ListenerId) -> VecDeque<Ticket> {
         self.ready.remove(self.listener_node(id));
         let open = self.listener_mut(id).is_some();
-        match self.listeners.get_mut(id.index()).filter(|_| open).and_then(Option::take) {
+        match self
+            .listeners
+            .get_mut(id.index())
+            .filter(|_| open)
+            .and_then(Option::take)
+        {
             Some(listener) => {
                 // The report is kept by the stack, and printed at the end.
                 drop(self.stack.close_listener(id));
@@ -264,7 +297,12 @@ impl Network {
     /// Gives up a connection; what is queued is still sent, in order.
     pub(crate) fn close_connection(&mut self, id: SocketId) -> [Option<Ticket>; 3] {
         let held = self.connection_mut(id).is_some();
-        match self.connections.get_mut(id.index()).filter(|_| held).and_then(Option::take) {
+        match self
+            .connections
+            .get_mut(id.index())
+            .filter(|_| held)
+            .and_then(Option::take)
+        {
             Some(connection) => {
                 self.ready.remove(connection_node(id));
                 self.stack.release(id);

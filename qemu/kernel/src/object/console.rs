@@ -15,12 +15,16 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
     };
     let written = match call.method {
         0 => params::with(&process.space, &call, |message| {
-            let data = message.get_root::<console::write_params::Reader<'_>>()?.get_data()?;
+            let data = message
+                .get_root::<console::write_params::Reader<'_>>()?
+                .get_data()?;
             device::console::write_all(&[data]);
             Ok(())
         }),
         1 => params::with(&process.space, &call, |message| {
-            let text = message.get_root::<console::write_line_params::Reader<'_>>()?.get_text()?;
+            let text = message
+                .get_root::<console::write_line_params::Reader<'_>>()?
+                .get_text()?;
             device::console::write_all(&[text.as_bytes(), b"\n"]);
             Ok(())
         }),

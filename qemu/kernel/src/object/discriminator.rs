@@ -28,10 +28,16 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
     }
 }
 
-fn identify(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<([u64; 2], usize), Raised> {
+fn identify(
+    kernel: &mut Kernel,
+    index: ProcessIndex,
+    call: &Call,
+) -> Result<([u64; 2], usize), Raised> {
     let process = kernel.process_mut(index).ok_or(EMPTY_SLOT)?;
     let id = params::with(&process.space, call, |message| {
-        Ok(message.get_root::<cap_discriminator::identify_params::Reader<'_>>()?.get_cap_id())
+        Ok(message
+            .get_root::<cap_discriminator::identify_params::Reader<'_>>()?
+            .get_cap_id())
     })?;
     let object = held(process, id)?;
     let binding = match object {
@@ -51,7 +57,11 @@ fn describe(binding: Option<ListenBinding>) -> u64 {
     })
 }
 
-fn compare(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<([u64; 2], usize), Raised> {
+fn compare(
+    kernel: &mut Kernel,
+    index: ProcessIndex,
+    call: &Call,
+) -> Result<([u64; 2], usize), Raised> {
     let process = kernel.process_mut(index).ok_or(EMPTY_SLOT)?;
     let (left, right) = params::with(&process.space, call, |message| {
         let root = message.get_root::<cap_discriminator::compare_params::Reader<'_>>()?;
@@ -64,5 +74,8 @@ fn compare(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<([u6
 const EMPTY_SLOT: Raised = Raised::invalid("the slot is empty");
 
 fn held(process: &Process, id: u32) -> Result<Object, Raised> {
-    process.caps.find(CapId::from_wire(id)).map_err(|_| EMPTY_SLOT)
+    process
+        .caps
+        .find(CapId::from_wire(id))
+        .map_err(|_| EMPTY_SLOT)
 }

@@ -19,7 +19,9 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
     };
     let wanted = if call.method == 0 {
         params::with(&process.space, &call, |message| {
-            Ok(message.get_root::<entropy_source::fill_params::Reader<'_>>()?.get_bytes())
+            Ok(message
+                .get_root::<entropy_source::fill_params::Reader<'_>>()?
+                .get_bytes())
         })
     } else {
         Err(Raised::unimplemented())

@@ -46,11 +46,17 @@ fn listen(
         .ok_or(Raised::failed("the authority is not bound"))?;
     let (wanted, options) = resolve(binding);
     let port = binding.port().get();
-    let id = kernel.network.stack.listen(wanted, port, options).map_err(|error| match error {
-        ListenError::InUse => Raised::failed("this authority is listening already"),
-        ListenError::TooMany | ListenError::ReserveUnavailable => Raised::overloaded(error.explain()),
-        other => Raised::failed(other.explain()),
-    })?;
+    let id = kernel
+        .network
+        .stack
+        .listen(wanted, port, options)
+        .map_err(|error| match error {
+            ListenError::InUse => Raised::failed("this authority is listening already"),
+            ListenError::TooMany | ListenError::ReserveUnavailable => {
+                Raised::overloaded(error.explain())
+            }
+            other => Raised::failed(other.explain()),
+        })?;
     kernel.network.add_listener(index, id, binding);
     Ok((id, port))
 }
@@ -78,12 +84,16 @@ pub(crate) fn check_room(
     ticket: &Ticket,
     message_bytes: u32,
 ) -> Result<(), Raised> {
-    let has_slot = kernel.process_mut(index).is_some_and(|process| process.caps.has_room());
+    let has_slot = kernel
+        .process_mut(index)
+        .is_some_and(|process| process.caps.has_room());
     if !has_slot {
         return Err(Raised::overloaded("the capability table is full"));
     }
     if !fits_with_cap(ticket, message_bytes) {
-        return Err(Raised::invalid("the result buffer is too small for a capability"));
+        return Err(Raised::invalid(
+            "the result buffer is too small for a capability",
+        ));
     }
     Ok(())
 }
@@ -96,7 +106,12 @@ pub(crate) fn call_listener(kernel: &mut Kernel, index: ProcessIndex, id: Listen
             kernel.close_listener(index, id);
             answer(kernel, index, call.ticket, Reply::Void);
         }
-        _ => answer(kernel, index, call.ticket, Reply::Raised(Raised::unimplemented())),
+        _ => answer(
+            kernel,
+            index,
+            call.ticket,
+            Reply::Raised(Raised::unimplemented()),
+        ),
     }
 }
 
@@ -121,7 +136,11 @@ fn start_accept(kernel: &mut Kernel, index: ProcessIndex, id: ListenerId, ticket
 /// Answers one accept that waits at listener `id`, if it can be answered.
 /// The caller has checked for room in the completion queue.
 pub(crate) fn continue_accept(kernel: &mut Kernel, index: ProcessIndex, id: ListenerId) {
-    let Some(ticket) = kernel.network.listener_mut(id).and_then(|listener| listener.accepts.front().copied()) else {
+    let Some(ticket) = kernel
+        .network
+        .listener_mut(id)
+        .and_then(|listener| listener.accepts.front().copied())
+    else {
         return;
     };
     if let Err(raised) = check_room(kernel, index, &ticket, ACCEPT_BYTES) {
@@ -138,7 +157,9 @@ pub(crate) fn continue_accept(kernel: &mut Kernel, index: ProcessIndex, id: List
         }
         Accept::Connection(accepted) => {
             take_front(kernel, id);
-            kernel.network.add_connection(index, accepted.socket, Some(accepted.transport));
+            kernel
+                .network
+                .add_connection(index, accepted.socket, Some(accepted.transport));
             let port = u64::from(accepted.peer.port()) << 16;
             let address = accepted.peer.ip().octets();
             let message = SmallMessage::new(&[port], &[Blob::Data(&address)]);

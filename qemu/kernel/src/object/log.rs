@@ -20,7 +20,9 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
     };
     let accepted = if call.method == 0 {
         params::with(&process.space, &call, |message| {
-            let record = message.get_root::<log_sink::write_params::Reader<'_>>()?.get_record()?;
+            let record = message
+                .get_root::<log_sink::write_params::Reader<'_>>()?
+                .get_record()?;
             let level = record.get_level()?;
             if (level as u16) < least {
                 return Ok(false);

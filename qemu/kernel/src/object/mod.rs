@@ -113,7 +113,12 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, object: Object, cal
         Object::Socket(id) => socket::call(kernel, index, id, call),
         Object::NetworkManager => network_manager::call(kernel, index, call),
         Object::Endpoint(_) => {
-            answer(kernel, index, call.ticket, Reply::Raised(Raised::unimplemented()));
+            answer(
+                kernel,
+                index,
+                call.ticket,
+                Reply::Raised(Raised::unimplemented()),
+            );
         }
         Object::SystemInfo => system_info::call(kernel, index, call),
         Object::LogSink => log::call(kernel, index, call),

@@ -25,7 +25,12 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
                 answer(kernel, index, call.ticket, Reply::Raised(raised));
             }
         }
-        _ => answer(kernel, index, call.ticket, Reply::Raised(Raised::unimplemented())),
+        _ => answer(
+            kernel,
+            index,
+            call.ticket,
+            Reply::Raised(Raised::unimplemented()),
+        ),
     }
 }
 
@@ -58,18 +63,25 @@ fn start_connect(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
     let peer = params::with(&process.space, call, |message| {
         let root = message.get_root::<network_manager::connect_tcp_params::Reader<'_>>()?;
         Ok(match *root.get_addr()? {
-            [a, b, c, d] => Ok(SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), root.get_port())),
+            [a, b, c, d] => Ok(SocketAddrV4::new(
+                Ipv4Addr::new(a, b, c, d),
+                root.get_port(),
+            )),
             ref other if other.len() == 16 => Err(Raised::invalid("ipv6Unsupported")),
             _ => Err(Raised::invalid("malformedAddress")),
         })
     })??;
-    let id = kernel.network.stack.connect(peer).map_err(|error| match error {
-        ConnectError::PortZero => Raised::invalid(error.explain()),
-        ConnectError::NoRoute => Raised::failed(error.explain()),
-        ConnectError::PoolExhausted | ConnectError::PortsExhausted => {
-            Raised::overloaded(error.explain())
-        }
-    })?;
+    let id = kernel
+        .network
+        .stack
+        .connect(peer)
+        .map_err(|error| match error {
+            ConnectError::PortZero => Raised::invalid(error.explain()),
+            ConnectError::NoRoute => Raised::failed(error.explain()),
+            ConnectError::PoolExhausted | ConnectError::PortsExhausted => {
+                Raised::overloaded(error.explain())
+            }
+        })?;
     let connection = kernel
         .network
         .add_connection(index, id, None)
@@ -81,7 +93,11 @@ fn start_connect(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
 /// Answers the call that opens connection `id`, once it is decided. The caller
 /// has checked for room in the completion queue.
 pub(crate) fn continue_connect(kernel: &mut Kernel, index: ProcessIndex, id: SocketId) {
-    let Some(ticket) = kernel.network.connection_mut(id).and_then(|connection| connection.connect) else {
+    let Some(ticket) = kernel
+        .network
+        .connection_mut(id)
+        .and_then(|connection| connection.connect)
+    else {
         return;
     };
     let state = kernel.network.stack.connect_state(id);
@@ -93,12 +109,19 @@ pub(crate) fn continue_connect(kernel: &mut Kernel, index: ProcessIndex, id: Soc
     }
     let ready = match state {
         ConnectState::Connected => check_room(kernel, index, &ticket, CONNECT_BYTES),
-        _ => Err(Raised::disconnected("the connection was refused or timed out")),
+        _ => Err(Raised::disconnected(
+            "the connection was refused or timed out",
+        )),
     };
     match ready {
         Ok(()) => {
             let message = SmallMessage::new(&[0], &[]);
-            answer(kernel, index, ticket, Reply::WithCap(message.bytes(), Object::Socket(id)));
+            answer(
+                kernel,
+                index,
+                ticket,
+                Reply::WithCap(message.bytes(), Object::Socket(id)),
+            );
         }
         Err(raised) => {
             kernel.network.close_connection(id);

@@ -41,12 +41,19 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call:
     }
 }
 
-fn start_receive(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call: &Call) -> Result<(), Raised> {
+fn start_receive(
+    kernel: &mut Kernel,
+    index: ProcessIndex,
+    id: SocketId,
+    call: &Call,
+) -> Result<(), Raised> {
     let Some(process) = kernel.process_mut(index) else {
         return Ok(());
     };
     let wanted = params::with(&process.space, call, |message| {
-        Ok(message.get_root::<tcp_socket::recv_params::Reader<'_>>()?.get_max_len())
+        Ok(message
+            .get_root::<tcp_socket::recv_params::Reader<'_>>()?
+            .get_max_len())
     })?;
     let longest = wanted
         .min(data_bytes_that_fit(call.ticket.result_bytes()))
@@ -58,7 +65,10 @@ fn start_receive(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call: &
     if connection.receive.is_some() {
         return Err(Raised::overloaded("another receive waits"));
     }
-    connection.receive = Some(Receive { ticket: call.ticket, longest });
+    connection.receive = Some(Receive {
+        ticket: call.ticket,
+        longest,
+    });
     continue_receive(kernel, index, id);
     Ok(())
 }
@@ -66,10 +76,16 @@ fn start_receive(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call: &
 /// Answers the receive that waits at connection `id`, if there is anything to
 /// answer. The caller has checked for room in the completion queue.
 pub(crate) fn continue_receive(kernel: &mut Kernel, index: ProcessIndex, id: SocketId) {
-    let Some(receive) = kernel.network.connection_mut(id).and_then(|connection| connection.receive) else {
+    let Some(receive) = kernel
+        .network
+        .connection_mut(id)
+        .and_then(|connection| connection.receive)
+    else {
         return;
     };
-    let Kernel { processes, network, .. } = kernel;
+    let Kernel {
+        processes, network, ..
+    } = kernel;
     let Some(process) = processes.get(index.0).and_then(Option::as_ref) else {
         return;
     };
@@ -91,7 +107,12 @@ enum Received {
 }
 
 /// Receives into the caller's pages, behind the place of the prefix.
-fn receive_into(network: &mut Network, process: &Process, id: SocketId, receive: &Receive) -> Received {
+fn receive_into(
+    network: &mut Network,
+    process: &Process,
+    id: SocketId,
+    receive: &Receive,
+) -> Received {
     let room = usize::try_from(receive.longest).unwrap_or(0);
     let Some(range) = result_part(&receive.ticket, PREFIX, room) else {
         return Received::Broken(Raised::invalid("no room to receive a byte"));
@@ -127,7 +148,9 @@ fn finish_message(process: &Process, ticket: &Ticket, bytes: u32) -> Reply<'stat
     let total = data_message_bytes(bytes);
     let padding = total.saturating_sub(PREFIX).saturating_sub(bytes);
     let zeros = [0; 8];
-    let padding = zeros.get(..usize::try_from(padding).unwrap_or(0)).unwrap_or(&[]);
+    let padding = zeros
+        .get(..usize::try_from(padding).unwrap_or(0))
+        .unwrap_or(&[]);
     let prefix = data_prefix(bytes);
     let written = [(0, &prefix[..]), (PREFIX.saturating_add(bytes), padding)]
         .into_iter()
@@ -143,12 +166,20 @@ fn finish_message(process: &Process, ticket: &Ticket, bytes: u32) -> Reply<'stat
     }
 }
 
-fn start_send(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call: &Call) -> Result<(), Raised> {
+fn start_send(
+    kernel: &mut Kernel,
+    index: ProcessIndex,
+    id: SocketId,
+    call: &Call,
+) -> Result<(), Raised> {
     let connection = kernel.network.connection_mut(id).ok_or(CLOSED)?;
     if connection.send.is_some() {
         return Err(Raised::overloaded("another send waits"));
     }
-    connection.send = Some(Send { ticket: call.ticket, params: call.params });
+    connection.send = Some(Send {
+        ticket: call.ticket,
+        params: call.params,
+    });
     continue_send(kernel, index, id);
     Ok(())
 }
@@ -156,10 +187,16 @@ fn start_send(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call: &Cal
 /// Answers the send that waits at connection `id`, if there is room to send.
 /// The caller has checked for room in the completion queue.
 pub(crate) fn continue_send(kernel: &mut Kernel, index: ProcessIndex, id: SocketId) {
-    let Some(send) = kernel.network.connection_mut(id).and_then(|connection| connection.send) else {
+    let Some(send) = kernel
+        .network
+        .connection_mut(id)
+        .and_then(|connection| connection.send)
+    else {
         return;
     };
-    let Kernel { processes, network, .. } = kernel;
+    let Kernel {
+        processes, network, ..
+    } = kernel;
     let Some(process) = processes.get(index.0).and_then(Option::as_ref) else {
         return;
     };
@@ -177,21 +214,34 @@ pub(crate) fn continue_send(kernel: &mut Kernel, index: ProcessIndex, id: Socket
         }
         Ok(Sent::Closed) => answer(kernel, index, send.ticket, Reply::Raised(ENDED)),
         Ok(Sent::Reset) => answer(kernel, index, send.ticket, Reply::Raised(RESET)),
-        Ok(Sent::Stale | Sent::WouldBlock) => answer(kernel, index, send.ticket, Reply::Raised(CLOSED)),
+        Ok(Sent::Stale | Sent::WouldBlock) => {
+            answer(kernel, index, send.ticket, Reply::Raised(CLOSED))
+        }
         Err(raised) => answer(kernel, index, send.ticket, Reply::Raised(raised)),
     }
 }
 
 /// Sends from the caller's pages. The common layout of the parameters is
 /// recognised by its prefix; any other is read with the library.
-fn send_from(network: &mut Network, process: &Process, id: SocketId, send: &Send) -> Result<Sent, Raised> {
+fn send_from(
+    network: &mut Network,
+    process: &Process,
+    id: SocketId,
+    send: &Send,
+) -> Result<Sent, Raised> {
     let params = send.params.ok_or(params::MALFORMED)?;
     if let Some(data) = plain_data(process, params) {
         return send_range(network, process, id, data);
     }
-    let call = Call { ticket: send.ticket, method: 0, params: send.params };
+    let call = Call {
+        ticket: send.ticket,
+        method: 0,
+        params: send.params,
+    };
     params::with(&process.space, &call, |message| {
-        let data = message.get_root::<tcp_socket::send_params::Reader<'_>>()?.get_data()?;
+        let data = message
+            .get_root::<tcp_socket::send_params::Reader<'_>>()?
+            .get_data()?;
         Ok(network.stack.send(id, data))
     })
 }
@@ -213,7 +263,12 @@ fn plain_data(process: &Process, params: UserRange) -> Option<UserRange> {
     UserRange::new(params.start().checked_add(u64::from(PREFIX))?, bytes).ok()
 }
 
-fn send_range(network: &mut Network, process: &Process, id: SocketId, data: UserRange) -> Result<Sent, Raised> {
+fn send_range(
+    network: &mut Network,
+    process: &Process,
+    id: SocketId,
+    data: UserRange,
+) -> Result<Sent, Raised> {
     let mut total = 0_usize;
     let mut last = Sent::Bytes(0);
     user::with_readable(&process.space, data, |part| {

@@ -44,7 +44,11 @@ impl Terminal {
 
     /// Takes what has arrived while a call reads, and sends a little.
     pub(crate) fn poll(&mut self) {
-        if let Some(reader) = self.reader.as_mut().filter(|reader| reader.status.is_none()) {
+        if let Some(reader) = self
+            .reader
+            .as_mut()
+            .filter(|reader| reader.status.is_none())
+        {
             for _ in 0..TURN_BYTES {
                 let Some(byte) = Serial::COM2.receive() else {
                     break;
@@ -73,7 +77,11 @@ impl Terminal {
 
     /// Forgets the call of a process that ended.
     pub(crate) fn forget(&mut self, index: ProcessIndex) {
-        if self.reader.as_ref().is_some_and(|reader| reader.process == index) {
+        if self
+            .reader
+            .as_ref()
+            .is_some_and(|reader| reader.process == index)
+        {
             self.reader = None;
         }
     }
@@ -129,7 +137,11 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
 }
 
 fn write(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<(), Raised> {
-    let Kernel { processes, terminal, .. } = kernel;
+    let Kernel {
+        processes,
+        terminal,
+        ..
+    } = kernel;
     let Some(process) = processes.get(index.0).and_then(Option::as_ref) else {
         return Ok(());
     };
@@ -139,14 +151,20 @@ fn write(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<(), Ra
             terminal.output.push(&[root.get_data()?]);
         } else {
             let root = message.get_root::<terminal_session::write_line_params::Reader<'_>>()?;
-            terminal.output.push(&[root.get_text()?.as_bytes(), b"\r\n"]);
+            terminal
+                .output
+                .push(&[root.get_text()?.as_bytes(), b"\r\n"]);
         }
         Ok(())
     })
 }
 
 fn start_reading(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<(), Raised> {
-    let Kernel { processes, terminal, .. } = kernel;
+    let Kernel {
+        processes,
+        terminal,
+        ..
+    } = kernel;
     let Some(process) = processes.get(index.0).and_then(Option::as_ref) else {
         return Ok(());
     };
@@ -170,7 +188,11 @@ fn start_reading(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
             prompt_length: 0,
             status: None,
         };
-        for (target, &source) in reader.prompt.iter_mut().zip(request.get_prompt()?.as_bytes()) {
+        for (target, &source) in reader
+            .prompt
+            .iter_mut()
+            .zip(request.get_prompt()?.as_bytes())
+        {
             *target = source;
             reader.prompt_length = reader.prompt_length.saturating_add(1);
         }
@@ -195,5 +217,10 @@ pub(crate) fn finish(kernel: &mut Kernel, index: ProcessIndex) {
         &[]
     };
     let message = SmallMessage::new(&[status as u64], &[Blob::Data(line)]);
-    answer(kernel, index, reader.ticket, Reply::Message(message.bytes()));
+    answer(
+        kernel,
+        index,
+        reader.ticket,
+        Reply::Message(message.bytes()),
+    );
 }

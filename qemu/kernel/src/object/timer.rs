@@ -24,7 +24,12 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
                 answer(kernel, index, call.ticket, Reply::Raised(raised));
             }
         }
-        _ => answer(kernel, index, call.ticket, Reply::Raised(Raised::unimplemented())),
+        _ => answer(
+            kernel,
+            index,
+            call.ticket,
+            Reply::Raised(Raised::unimplemented()),
+        ),
     }
 }
 
@@ -34,7 +39,9 @@ fn sleep(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<(), Ra
         return Ok(());
     };
     let duration = params::with(&process.space, call, |message| {
-        Ok(message.get_root::<timer::sleep_params::Reader<'_>>()?.get_duration_ns())
+        Ok(message
+            .get_root::<timer::sleep_params::Reader<'_>>()?
+            .get_duration_ns())
     })?;
     let free = process
         .sleeps

@@ -11,7 +11,12 @@ use crate::time;
 /// Calls a method of the clock.
 pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
     if call.method != 0 {
-        answer(kernel, index, call.ticket, Reply::Raised(Raised::unimplemented()));
+        answer(
+            kernel,
+            index,
+            call.ticket,
+            Reply::Raised(Raised::unimplemented()),
+        );
         return;
     }
     // Without a date the provenance says so, and callers fail closed.

@@ -54,12 +54,16 @@ impl Kernel {
     }
 
     fn has_room(&mut self, index: ProcessIndex) -> bool {
-        self.process_mut(index).is_some_and(|process| process.ring.has_room())
+        self.process_mut(index)
+            .is_some_and(|process| process.ring.has_room())
     }
 
     fn deliver_cancelled(&mut self, index: ProcessIndex) {
         while self.has_room(index) {
-            let Some(ticket) = self.process_mut(index).and_then(|p| p.cancelled.pop_front()) else {
+            let Some(ticket) = self
+                .process_mut(index)
+                .and_then(|p| p.cancelled.pop_front())
+            else {
                 return;
             };
             answer(self, index, ticket, Reply::Raised(GONE));

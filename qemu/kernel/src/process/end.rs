@@ -48,6 +48,7 @@ impl Kernel {
 
     /// Prints the last figures and ends the machine.
     fn end_machine(&mut self, ending: Ending) -> ! {
+        console::drain();
         self.network.print_reports();
         let memory = frames::usage();
         let (heap_used, heap_bytes) = heap::usage();

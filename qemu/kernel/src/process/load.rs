@@ -32,7 +32,13 @@ pub(crate) fn load(program: &Program<'_>, pid: u32, capset: &[u8]) -> Result<Loa
             SegmentAccess::Read => Access::UserRead,
             SegmentAccess::Write => Access::UserWrite,
         };
-        map_content(&mut space, segment.address, segment.content, segment.bytes, access)?;
+        map_content(
+            &mut space,
+            segment.address,
+            segment.content,
+            segment.bytes,
+            access,
+        )?;
     }
     for page in 0..USER_STACK_PAGES {
         let address = USER_STACK_BASE.saturating_add(page.saturating_mul(USER_PAGE_BYTES));
@@ -42,18 +48,34 @@ pub(crate) fn load(program: &Program<'_>, pid: u32, capset: &[u8]) -> Result<Loa
     let mut context = UserContext::starting(program.entry, USER_STACK_TOP, arguments);
     if let Some(block) = &program.thread_local {
         let bytes = block.pointer.saturating_sub(block.address);
-        map_content(&mut space, block.address, block.content, bytes, Access::UserWrite)?;
+        map_content(
+            &mut space,
+            block.address,
+            block.content,
+            bytes,
+            Access::UserWrite,
+        )?;
         let own = block.pointer.to_le_bytes();
         map_content(&mut space, block.pointer, &own, 8, Access::UserWrite)?;
         context.fs_base = block.pointer;
     }
-    map_content(&mut space, CAPSET_VADDR, capset, USER_PAGE_BYTES, Access::UserRead)?;
+    map_content(
+        &mut space,
+        CAPSET_VADDR,
+        capset,
+        USER_PAGE_BYTES,
+        Access::UserRead,
+    )?;
     let frame = Frame::zeroed()?;
     // SAFETY: the frame is zeroed, and lives as long as the address space,
     // which lives as long as the process that has the ring.
     let ring = unsafe { Ring::new(frame.pointer()) };
     space.map(RING_VADDR, frame, Access::UserWrite)?;
-    Ok(Loaded { space, ring, context })
+    Ok(Loaded {
+        space,
+        ring,
+        context,
+    })
 }
 
 /// Maps `bytes` from `address`, filled with `content` and then zeros. Pages
@@ -72,7 +94,9 @@ fn map_content(
     while at < end {
         let page = at & !(USER_PAGE_BYTES - 1);
         let offset = at & (USER_PAGE_BYTES - 1);
-        let room = USER_PAGE_BYTES.saturating_sub(offset).min(end.saturating_sub(at));
+        let room = USER_PAGE_BYTES
+            .saturating_sub(offset)
+            .min(end.saturating_sub(at));
         if space.entry(page).is_none() {
             space.map(page, Frame::zeroed()?, access)?;
         }

@@ -69,7 +69,8 @@ impl Ring {
 
     /// Whether another completion can be posted; never into a corrupt queue.
     pub(crate) fn has_room(&self) -> bool {
-        self.available().is_ok_and(|available| available < CQ_ENTRIES)
+        self.available()
+            .is_ok_and(|available| available < CQ_ENTRIES)
     }
 
     /// Posts a completion; the caller has checked for room.

@@ -69,8 +69,10 @@ impl Kernel {
         let now = time::now();
         for place in 0..self.processes.len() {
             let index = ProcessIndex(place);
-            let Some(Process { waiting: Waiting::Completions { least, deadline }, .. }) =
-                self.process_mut(index)
+            let Some(Process {
+                waiting: Waiting::Completions { least, deadline },
+                ..
+            }) = self.process_mut(index)
             else {
                 continue;
             };

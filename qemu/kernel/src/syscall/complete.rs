@@ -46,27 +46,42 @@ pub(crate) struct Raised {
 impl Raised {
     /// The call itself makes no sense.
     pub(crate) const fn invalid(text: &'static str) -> Self {
-        Self { kind: ExceptionType::InvalidArgument, text }
+        Self {
+            kind: ExceptionType::InvalidArgument,
+            text,
+        }
     }
 
     /// A bound is reached; later it may not be.
     pub(crate) const fn overloaded(text: &'static str) -> Self {
-        Self { kind: ExceptionType::Overloaded, text }
+        Self {
+            kind: ExceptionType::Overloaded,
+            text,
+        }
     }
 
     /// The other side, or the object, is gone.
     pub(crate) const fn disconnected(text: &'static str) -> Self {
-        Self { kind: ExceptionType::Disconnected, text }
+        Self {
+            kind: ExceptionType::Disconnected,
+            text,
+        }
     }
 
     /// It cannot be done.
     pub(crate) const fn failed(text: &'static str) -> Self {
-        Self { kind: ExceptionType::Failed, text }
+        Self {
+            kind: ExceptionType::Failed,
+            text,
+        }
     }
 
     /// The interface has no such method here.
     pub(crate) const fn unimplemented() -> Self {
-        Self { kind: ExceptionType::Unimplemented, text: "no such method" }
+        Self {
+            kind: ExceptionType::Unimplemented,
+            text: "no such method",
+        }
     }
 }
 
@@ -102,7 +117,11 @@ pub(crate) fn complete(process: &mut Process, ticket: Ticket, reply: Reply<'_>) 
     process.ring.post(CapCqe {
         user_data: ticket.user_data,
         result,
-        flags: if caps > 0 { CAP_CQE_TRANSFER_RESULT_CAPS } else { 0 },
+        flags: if caps > 0 {
+            CAP_CQE_TRANSFER_RESULT_CAPS
+        } else {
+            0
+        },
         cap_count: caps,
         badge: 0,
         call_id: 0,

@@ -40,12 +40,17 @@ fn cap_enter(kernel: &mut Kernel, index: ProcessIndex, least: u64, timeout: u64)
         return;
     };
     let Ok(available) = process.ring.available() else {
-        kernel.end_process(index, EndReason::Broke("completion queue indices are corrupt"));
+        kernel.end_process(
+            index,
+            EndReason::Broke("completion queue indices are corrupt"),
+        );
         kernel.run_next();
         return;
     };
     if rejected {
-        process.complain(format_args!("submission queue indices are corrupt; it was emptied"));
+        process.complain(format_args!(
+            "submission queue indices are corrupt; it was emptied"
+        ));
         set_result(REJECTED);
         return;
     }

@@ -7,9 +7,9 @@
 use capos_config::ring::{
     CAP_ERR_INVALID_PARAMS_BUFFER, CAP_ERR_INVALID_REQUEST, CAP_ERR_INVALID_RESULT_BUFFER,
     CAP_ERR_INVALID_TRANSFER_DESCRIPTOR, CAP_ERR_INVOKE_FAILED, CAP_ERR_TRANSFER_NOT_SUPPORTED,
-    CAP_ERR_UNSUPPORTED_OPCODE, CAP_OP_CALL, CAP_OP_NOP, CAP_OP_RELEASE, CAP_TRANSFER_DESCRIPTOR_SIZE,
-    CapSqe, CapTransferDescriptor, MAX_TRANSFER_DESCRIPTORS, is_valid_transfer_descriptor,
-    sqe_wire_validation_error, transfer_descriptor_region_start,
+    CAP_ERR_UNSUPPORTED_OPCODE, CAP_OP_CALL, CAP_OP_NOP, CAP_OP_RELEASE,
+    CAP_TRANSFER_DESCRIPTOR_SIZE, CapSqe, CapTransferDescriptor, MAX_TRANSFER_DESCRIPTORS,
+    is_valid_transfer_descriptor, sqe_wire_validation_error, transfer_descriptor_region_start,
 };
 use harness_kernel::cap_table::CapId;
 use harness_kernel::user_range::UserRange;
@@ -147,7 +147,10 @@ fn transfers(process: &Process, submission: &CapSqe) -> i32 {
             transfer_mode: u16::from_le_bytes([mode_low, mode_high]),
             _reserved0: u16::from_le_bytes([reserved_low, reserved_high]),
         };
-        let held = process.caps.find(CapId::from_wire(descriptor.cap_id)).is_ok();
+        let held = process
+            .caps
+            .find(CapId::from_wire(descriptor.cap_id))
+            .is_ok();
         if !is_valid_transfer_descriptor(descriptor) || !held {
             return CAP_ERR_INVALID_TRANSFER_DESCRIPTOR;
         }

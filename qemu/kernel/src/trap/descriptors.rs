@@ -102,8 +102,14 @@ pub(crate) fn load() {
     }
     load_registers(segments, gates);
 
-    cpu::write_msr(STAR, (u64::from(KERNEL_DATA | 3) << 48) | (u64::from(KERNEL_CODE) << 32));
-    cpu::write_msr(LSTAR, (syscall_entry as *const ()).expose_provenance() as u64);
+    cpu::write_msr(
+        STAR,
+        (u64::from(KERNEL_DATA | 3) << 48) | (u64::from(KERNEL_CODE) << 32),
+    );
+    cpu::write_msr(
+        LSTAR,
+        (syscall_entry as *const ()).expose_provenance() as u64,
+    );
     cpu::write_msr(SYSCALL_MASK, SYSCALL_CLEARS);
 }
 

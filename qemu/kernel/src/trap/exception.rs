@@ -79,8 +79,18 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { vector, error, address, rip, rsp } = *self;
-        write!(f, "{} error={error:#x} rip={rip:#x} rsp={rsp:#x}", name(vector))?;
+        let Self {
+            vector,
+            error,
+            address,
+            rip,
+            rsp,
+        } = *self;
+        write!(
+            f,
+            "{} error={error:#x} rip={rip:#x} rsp={rsp:#x}",
+            name(vector)
+        )?;
         if vector == PAGE_FAULT {
             write!(f, " address={address:#x}")?;
             if crate::process::load::is_stack_guard(address) {

@@ -53,9 +53,26 @@ impl UserContext {
     /// No state at all, for a static.
     const fn empty() -> Self {
         Self {
-            rax: 0, rbx: 0, rcx: 0, rdx: 0, rsi: 0, rdi: 0, rbp: 0, r8: 0, r9: 0, r10: 0,
-            r11: 0, r12: 0, r13: 0, r14: 0, r15: 0, rip: 0, rflags: 0, rsp: 0,
-            by_syscall: 0, fs_base: 0,
+            rax: 0,
+            rbx: 0,
+            rcx: 0,
+            rdx: 0,
+            rsi: 0,
+            rdi: 0,
+            rbp: 0,
+            r8: 0,
+            r9: 0,
+            r10: 0,
+            r11: 0,
+            r12: 0,
+            r13: 0,
+            r14: 0,
+            r15: 0,
+            rip: 0,
+            rflags: 0,
+            rsp: 0,
+            by_syscall: 0,
+            fs_base: 0,
             floating: FloatingState([0; 512]),
         }
     }
