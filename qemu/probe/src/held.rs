@@ -9,8 +9,9 @@ use ingress_probe::command::Hold;
 
 use crate::network::{Ending, Network};
 
-/// Connections on their way at once.
-const ABREAST: usize = 8;
+/// Connections on their way at once; with a send for each that is there, they
+/// fit into one turn.
+const ABREAST: usize = 6;
 /// Held connections looked at together when they end.
 const LOOKED_AT: usize = 8;
 const STEP_NS: u64 = 20_000_000;
@@ -98,6 +99,7 @@ impl Held {
         let (mut open, mut closed, mut answered) = (0_u32, 0_u32, 0_u32);
         let mut sockets = core::mem::take(&mut self.sockets).into_iter();
         loop {
+            network.turn()?;
             let mut looked_at: Vec<(TcpSocketClient, Option<CallId>)> = Vec::new();
             for mut socket in sockets.by_ref().take(LOOKED_AT) {
                 let call = network.receive(&mut socket, 64);

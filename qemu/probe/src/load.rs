@@ -24,6 +24,7 @@ pub(crate) fn run(network: &mut Network<'_>, load: &Load) -> Option<String> {
     let mut watcher = beside
         .as_ref()
         .map(|load| (Series::new(load, start_ns), Worker::new(start_ns)));
+    let mut first = 0_usize;
     loop {
         network.turn()?;
         let now_ns = network.now_ns();
@@ -34,11 +35,18 @@ pub(crate) fn run(network: &mut Network<'_>, load: &Load) -> Option<String> {
             progress |= stepped.progress;
             wake_ns = wake_ns.min(stepped.wake_ns);
         }
-        for worker in &mut workers {
+        // A turn has room for a few calls only: the next begins where they ran out.
+        let (head, tail) = workers.split_at_mut(first);
+        let mut next = None;
+        for (place, worker) in (first..).zip(tail).chain((0..).zip(head)) {
             let stepped = worker.step(&mut series, network);
             progress |= stepped.progress;
             wake_ns = wake_ns.min(stepped.wake_ns);
+            if next.is_none() && !network.has_room() {
+                next = Some(place);
+            }
         }
+        first = next.unwrap_or(first);
         if workers.iter().all(Worker::is_done) {
             match &mut watcher {
                 Some((series, worker)) if !worker.is_done() => series.stop(now_ns),

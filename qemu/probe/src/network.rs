@@ -15,6 +15,10 @@ use capos_rt::{
 };
 use ingress_probe::target::Target;
 
+/// Calls of one turn, the clock's not counted: it always finds a place, or the
+/// time would stand still under load.
+const CALLS_A_TURN: u32 = 14;
+
 /// A call failed; the connection it was made on is of no use any more.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Failed;
@@ -41,6 +45,7 @@ pub(crate) struct Network<'a> {
     timer: TimerClient,
     clock: Option<CallId>,
     now_ns: u64,
+    room: u32,
     retired: VecDeque<Retired>,
     discards: Vec<CallId>,
     late: Vec<CallId>,
@@ -59,6 +64,7 @@ impl<'a> Network<'a> {
             timer,
             clock: None,
             now_ns: 0,
+            room: CALLS_A_TURN,
             retired: VecDeque::new(),
             discards: Vec::new(),
             late: Vec::new(),
@@ -80,8 +86,8 @@ impl<'a> Network<'a> {
         if self.clock.is_none() {
             self.clock = self.timer.now(&mut self.ring).ok();
         }
-        self.retire_some();
         enter(&mut self.ring, 0, 0)?;
+        self.room = CALLS_A_TURN;
         if let Some(completion) = self.clock.and_then(|call| self.take(call)) {
             self.clock = None;
             self.now_ns = self.timer.finish_now(completion).ok()?.monotonic_ns;
@@ -99,6 +105,7 @@ impl<'a> Network<'a> {
             Some(Err(_)) => false,
         });
         self.late = late;
+        self.retire_some();
         Some(())
     }
 
@@ -138,8 +145,20 @@ impl<'a> Network<'a> {
         Some(())
     }
 
+    /// Whether another call can be made in this turn.
+    pub(crate) const fn has_room(&self) -> bool {
+        self.room > 0
+    }
+
+    /// Takes one of this turn's calls.
+    fn take_room(&mut self) -> Option<()> {
+        self.room = self.room.checked_sub(1)?;
+        Some(())
+    }
+
     /// Starts a connection.
     pub(crate) fn connect(&mut self, target: Target) -> Option<CallId> {
+        self.take_room()?;
         self.manager
             .connect_tcp(&mut self.ring, &target.address, target.port)
             .ok()
@@ -153,6 +172,7 @@ impl<'a> Network<'a> {
 
     /// Starts a send.
     pub(crate) fn send(&mut self, socket: &mut TcpSocketClient, bytes: &[u8]) -> Option<CallId> {
+        self.take_room()?;
         socket.send(&mut self.ring, bytes).ok()
     }
 
@@ -174,6 +194,7 @@ impl<'a> Network<'a> {
 
     /// Starts a receive.
     pub(crate) fn receive(&mut self, socket: &mut TcpSocketClient, most: u32) -> Option<CallId> {
+        self.take_room()?;
         socket.recv(&mut self.ring, most).ok()
     }
 
@@ -206,7 +227,9 @@ impl<'a> Network<'a> {
     }
 
     fn retire_some(&mut self) {
-        while let Some(retired) = self.retired.pop_front() {
+        while self.room > 0
+            && let Some(retired) = self.retired.pop_front()
+        {
             let (call, next) = match retired {
                 Retired::Close(mut socket) => {
                     let cap_id = socket.capability().cap_id();
@@ -231,6 +254,7 @@ impl<'a> Network<'a> {
                     }
                 },
             };
+            self.room = self.room.saturating_sub(1);
             self.discards.push(call);
             if let Some(next) = next {
                 self.retired.push_front(next);
