@@ -59,7 +59,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 continue;
             }
         };
-        ports[lane] = Some(arguments.next().ok_or("a port is missing")?.parse::<u16>()?);
+        ports[lane] = Some(
+            arguments
+                .next()
+                .ok_or("a port is missing")?
+                .parse::<u16>()?,
+        );
     }
     let listeners = PerLane::from_fn(|lane| match (ports[lane], lane) {
         (None, _) => Listener::Absent,
@@ -80,17 +85,30 @@ fn main() -> Result<(), Box<dyn Error>> {
         let Some(port) = ports[lane] else { continue };
         let mut listener = TcpListener::bind(std::net::SocketAddr::from(([127, 0, 0, 1], port)))?;
         let token = Token(CONNS + host.listeners.len());
-        host.poll.registry().register(&mut listener, token, Interest::READABLE)?;
-        println!("[web-ui] {} on http://{}/", lane.name(), listener.local_addr()?);
+        host.poll
+            .registry()
+            .register(&mut listener, token, Interest::READABLE)?;
+        println!(
+            "[web-ui] {} on http://{}/",
+            lane.name(),
+            listener.local_addr()?
+        );
         host.listeners.push((lane, listener));
     }
     let mut state = STATE.lock().map_err(|_| "poisoned")?;
     let mut buffers = BUFFERS.lock().map_err(|_| "poisoned")?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let jitter = JitterSeed::new(now.subsec_nanos());
-    let config = Config { policy, jitter, now: Instant::ZERO };
+    let config = Config {
+        policy,
+        jitter,
+        now: Instant::ZERO,
+    };
     let mut server = Server::start(&mut *state, &mut *buffers, config)?;
-    server.set_wall_clock(WallClock { unix_seconds: now.as_secs(), at: Instant::ZERO });
+    server.set_wall_clock(WallClock {
+        unix_seconds: now.as_secs(),
+        at: Instant::ZERO,
+    });
     host.run(&mut server)
 }
 
@@ -100,9 +118,9 @@ impl Host {
     fn run(&mut self, server: &mut TheServer<'_>) -> Result<(), Box<dyn Error>> {
         let mut events = Events::with_capacity(1024);
         while !server.finished() {
-            let timeout = server.next_deadline().map(|at| {
-                Duration::from_nanos(at.since(self.now()).as_nanos())
-            });
+            let timeout = server
+                .next_deadline()
+                .map(|at| Duration::from_nanos(at.since(self.now()).as_nanos()));
             self.poll.poll(&mut events, timeout)?;
             let mut accepting = Vec::new();
             for event in &events {
@@ -138,9 +156,16 @@ impl Host {
                     Ok(conn) => {
                         let index = usize::from(conn.index());
                         let interest = Interest::READABLE | Interest::WRITABLE;
-                        self.poll.registry().register(&mut stream, Token(index), interest)?;
+                        self.poll
+                            .registry()
+                            .register(&mut stream, Token(index), interest)?;
                         stream.set_nodelay(true)?;
-                        self.sockets[index] = Some(Socket { conn, stream, receives: false, sends: false });
+                        self.sockets[index] = Some(Socket {
+                            conn,
+                            stream,
+                            receives: false,
+                            sends: false,
+                        });
                     }
                     Err(_) => drop(stream),
                 },
@@ -161,7 +186,9 @@ impl Host {
                 self.operate(server, index);
                 continue;
             }
-            let Some(action) = server.next_action() else { return Ok(()) };
+            let Some(action) = server.next_action() else {
+                return Ok(());
+            };
             match action {
                 Action::Receive(conn) => self.socket(conn, |socket| socket.receives = true),
                 Action::Send(conn) => self.socket(conn, |socket| socket.sends = true),
@@ -183,12 +210,17 @@ impl Host {
 
     fn operate(&mut self, server: &mut TheServer<'_>, index: usize) {
         let now = Some(self.now());
-        let Some(socket) = &mut self.sockets[index] else { return };
+        let Some(socket) = &mut self.sockets[index] else {
+            return;
+        };
         let conn = socket.conn;
         if socket.sends
             && let Some(window) = server.send_window(conn)
         {
-            match socket.stream.write(&window.message[PREFIX..PREFIX + window.payload]) {
+            match socket
+                .stream
+                .write(&window.message[PREFIX..PREFIX + window.payload])
+            {
                 Ok(bytes) => {
                     socket.sends = false;
                     server.sent(conn, bytes, now);
@@ -200,7 +232,10 @@ impl Host {
         if socket.receives
             && let Some(window) = server.receive_window(conn)
         {
-            match socket.stream.read(&mut window.message[PREFIX..PREFIX + window.payload_max]) {
+            match socket
+                .stream
+                .read(&mut window.message[PREFIX..PREFIX + window.payload_max])
+            {
                 Ok(bytes) => {
                     socket.receives = false;
                     server.received(conn, bytes, now);

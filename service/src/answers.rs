@@ -33,7 +33,14 @@ pub(crate) struct Problem {
 
 impl Problem {
     const fn new(status: Status, code: &'static str, detail: &'static str) -> Self {
-        Self { status, code, detail, occupancy: None, retry_after_s: None, allow: None }
+        Self {
+            status,
+            code,
+            detail,
+            occupancy: None,
+            retry_after_s: None,
+            allow: None,
+        }
     }
 
     /// A request whose form is at fault.
@@ -47,7 +54,10 @@ impl Problem {
             Denial::MethodNotAllowed(methods) => Some(methods),
             Denial::NotFound | Denial::NotOnThisLane | Denial::MethodUnknown => None,
         };
-        Self { allow, ..Self::new(denial.status(), denial.code(), denial.explain()) }
+        Self {
+            allow,
+            ..Self::new(denial.status(), denial.code(), denial.explain())
+        }
     }
 
     /// A request that was not admitted, or not served in time.
@@ -59,7 +69,11 @@ impl Problem {
         Self {
             occupancy: overload.occupancy(),
             retry_after_s: Some(retry_after(overload.occupancy(), ready_in, jitter)),
-            ..Self::new(status(overload.status().0), overload.code(), overload.explain())
+            ..Self::new(
+                status(overload.status().0),
+                overload.code(),
+                overload.explain(),
+            )
         }
     }
 
@@ -72,7 +86,11 @@ impl Problem {
         Self {
             occupancy: refusal.occupancy(),
             retry_after_s: Some(retry_after(refusal.occupancy(), ready_in, jitter)),
-            ..Self::new(status(refusal.status().0), refusal.code(), refusal.explain())
+            ..Self::new(
+                status(refusal.status().0),
+                refusal.code(),
+                refusal.explain(),
+            )
         }
     }
 
@@ -102,7 +120,8 @@ impl Problem {
 
     fn write_body(&self, lane: Lane, body: &mut Text<'_>) {
         body.text("{\"title\":\"").text(self.status.reason());
-        body.text("\",\"status\":").number(self.status.code().into());
+        body.text("\",\"status\":")
+            .number(self.status.code().into());
         body.text(",\"code\":\"").text(self.code);
         body.text("\",\"lane\":\"").text(lane.name());
         body.text("\",\"detail\":\"").text(self.detail).text("\"");
@@ -129,10 +148,16 @@ fn status(code: u16) -> Status {
 
 /// Seconds until a retry makes sense: when the budget holds one again, or longer the fuller the lane
 /// is; plus jitter, so that those who were refused together do not come back together.
-fn retry_after(occupancy: Option<Occupancy>, ready_in: Option<Span>, jitter: &mut JitterSeed) -> u64 {
+fn retry_after(
+    occupancy: Option<Occupancy>,
+    ready_in: Option<Span>,
+    jitter: &mut JitterSeed,
+) -> u64 {
     let load = occupancy.map_or(1, |occupancy| {
         let scaled = occupancy.in_use.saturating_mul(RETRY_AFTER_MAX);
-        scaled.checked_div(occupancy.limit).unwrap_or(RETRY_AFTER_MAX)
+        scaled
+            .checked_div(occupancy.limit)
+            .unwrap_or(RETRY_AFTER_MAX)
     });
     let base = ready_in.map_or(load, Span::as_secs_ceil).clamp(1, 60);
     base.saturating_add(jitter.below(4).into())
@@ -144,21 +169,46 @@ mod tests {
     use crate::buffers::NOTE_BYTES;
     use crate::http::method::Method;
 
-    const SHAPE: Shape<'_> = Shape { connection: Connection::Close, head_only: false, date: None };
+    const SHAPE: Shape<'_> = Shape {
+        connection: Connection::Close,
+        head_only: false,
+        date: None,
+    };
 
     fn written(problem: Problem, shape: Shape<'_>) -> String {
         let mut area = [0; NOTE_BYTES];
-        let length = problem.write(Lane::ProviderHealth, shape, &mut area).expect("fits");
+        let length = problem
+            .write(Lane::ProviderHealth, shape, &mut area)
+            .expect("fits");
         String::from_utf8(area[..length].to_vec()).unwrap()
     }
 
     fn all() -> Vec<Problem> {
         let mut jitter = JitterSeed::new(1);
-        let full = Occupancy { in_use: u64::MAX, limit: u64::MAX };
+        let full = Occupancy {
+            in_use: u64::MAX,
+            limit: u64::MAX,
+        };
         let late = Span::from_nanos(u64::MAX);
-        let mut all: Vec<_> = Fault::ALL.iter().map(|fault| Problem::of_fault(*fault)).collect();
-        let every = Methods::of(&[Method::Get, Method::Head, Method::Post, Method::Put, Method::Delete, Method::Patch, Method::Options]);
-        for denial in [Denial::NotFound, Denial::NotOnThisLane, Denial::MethodNotAllowed(every), Denial::MethodUnknown] {
+        let mut all: Vec<_> = Fault::ALL
+            .iter()
+            .map(|fault| Problem::of_fault(*fault))
+            .collect();
+        let every = Methods::of(&[
+            Method::Get,
+            Method::Head,
+            Method::Post,
+            Method::Put,
+            Method::Delete,
+            Method::Patch,
+            Method::Options,
+        ]);
+        for denial in [
+            Denial::NotFound,
+            Denial::NotOnThisLane,
+            Denial::MethodNotAllowed(every),
+            Denial::MethodUnknown,
+        ] {
             all.push(Problem::of_denial(denial));
         }
         for overload in [
@@ -187,10 +237,23 @@ mod tests {
     fn every_problem_fits_and_is_plain_json() {
         let date = HttpDate::from_unix_seconds(0);
         for problem in all() {
-            let text = written(problem, Shape { date: Some(&date), ..SHAPE });
+            let text = written(
+                problem,
+                Shape {
+                    date: Some(&date),
+                    ..SHAPE
+                },
+            );
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
-            assert!(head.contains(&format!("Content-Length: {}", body.len())), "{head}");
-            assert!(!problem.detail.contains(['"', '\\', '\n']), "{}", problem.detail);
+            assert!(
+                head.contains(&format!("Content-Length: {}", body.len())),
+                "{head}"
+            );
+            assert!(
+                !problem.detail.contains(['"', '\\', '\n']),
+                "{}",
+                problem.detail
+            );
             assert_eq!(body.matches('{').count(), 1);
             assert!(body.ends_with("}\n"));
         }
@@ -198,11 +261,21 @@ mod tests {
 
     #[test]
     fn a_capacity_problem_names_count_and_limit() {
-        let full = Occupancy { in_use: 88, limit: 88 };
-        let problem = Problem::of_overload(IngressOverload::LanePoolFull(full), &mut JitterSeed::new(1));
+        let full = Occupancy {
+            in_use: 88,
+            limit: 88,
+        };
+        let problem =
+            Problem::of_overload(IngressOverload::LanePoolFull(full), &mut JitterSeed::new(1));
         let text = written(problem, SHAPE);
-        assert!(text.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{text}");
-        assert!(text.contains("\"code\":\"lane_pool_full\",\"lane\":\"provider_health\""), "{text}");
+        assert!(
+            text.starts_with("HTTP/1.1 429 Too Many Requests\r\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("\"code\":\"lane_pool_full\",\"lane\":\"provider_health\""),
+            "{text}"
+        );
         assert!(text.contains("\"in_use\":88,\"limit\":88"), "{text}");
         assert!(text.contains("Retry-After: "), "{text}");
     }
@@ -210,8 +283,17 @@ mod tests {
     #[test]
     fn a_head_request_gets_the_length_without_the_body() {
         let problem = Problem::of_denial(Denial::NotFound);
-        let text = written(problem, Shape { head_only: true, ..SHAPE });
-        assert!(text.ends_with("\r\n\r\n") && !text.contains("Content-Length: 0"), "{text}");
+        let text = written(
+            problem,
+            Shape {
+                head_only: true,
+                ..SHAPE
+            },
+        );
+        assert!(
+            text.ends_with("\r\n\r\n") && !text.contains("Content-Length: 0"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -222,8 +304,9 @@ mod tests {
             assert!((1..=4).contains(&retry_after(at(10), None, &mut jitter)));
             assert!((4..=7).contains(&retry_after(at(100), None, &mut jitter)));
         }
-        let seen: std::collections::BTreeSet<_> =
-            (0..100).map(|_| retry_after(at(100), None, &mut jitter)).collect();
+        let seen: std::collections::BTreeSet<_> = (0..100)
+            .map(|_| retry_after(at(100), None, &mut jitter))
+            .collect();
         assert_eq!(seen.len(), 4);
     }
 }

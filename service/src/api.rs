@@ -15,11 +15,17 @@ use crate::route::Handler;
 const JSON: &str = "application/json";
 
 /// Writes the body of a dynamic route; says its status and media type.
-pub(crate) fn write(handler: Handler, context: &Context<'_>, body: &mut Text<'_>) -> (Status, &'static str) {
+pub(crate) fn write(
+    handler: Handler,
+    context: &Context<'_>,
+    body: &mut Text<'_>,
+) -> (Status, &'static str) {
     match handler {
         Handler::Readiness => return readiness(context.state, body),
         Handler::Drain => {
-            body.text("{\"state\":\"draining\",\"drain_ms\":").number(context.drain_ms).text("}\n");
+            body.text("{\"state\":\"draining\",\"drain_ms\":")
+                .number(context.drain_ms)
+                .text("}\n");
             return (Status::Accepted, JSON);
         }
         Handler::Evidence => {
@@ -49,10 +55,14 @@ fn readiness(state: ServingState, body: &mut Text<'_>) -> (Status, &'static str)
 /// `GET /api/ingress`: the lanes as the landing page shows them.
 fn lanes(evidence: &Evidence, body: &mut Text<'_>) {
     head(evidence, body);
-    body.text(",\"general\":{\"in_use\":").number(evidence.ledger.general_used);
-    body.text(",\"limit\":").number(evidence.ledger.general_pool);
-    body.text("},\"bytes\":{\"in_flight\":").number(evidence.ledger.bytes_in_flight);
-    body.text(",\"high_water\":").number(evidence.ledger.bytes_high_water);
+    body.text(",\"general\":{\"in_use\":")
+        .number(evidence.ledger.general_used);
+    body.text(",\"limit\":")
+        .number(evidence.ledger.general_pool);
+    body.text("},\"bytes\":{\"in_flight\":")
+        .number(evidence.ledger.bytes_in_flight);
+    body.text(",\"high_water\":")
+        .number(evidence.ledger.bytes_high_water);
     body.text("},\"lanes\":[");
     let mut separator = "";
     for lane in Lane::ALL.into_iter().filter(|lane| evidence.enabled[*lane]) {
@@ -67,7 +77,9 @@ fn lane_object(evidence: &Evidence, lane: Lane, body: &mut Text<'_>) {
     let requests = &evidence.ledger.lanes[lane];
     let conns = &evidence.permits.lanes[lane];
     body.text("{\"lane\":\"").text(lane.name());
-    body.text("\",\"rate\":\"").text(rate_word(requests.rate)).text("\"");
+    body.text("\",\"rate\":\"")
+        .text(rate_word(requests.rate))
+        .text("\"");
     for (key, number) in [
         ("admitted", requests.counters.admitted),
         ("completed", requests.counters.completed),
@@ -88,7 +100,10 @@ fn lane_object(evidence: &Evidence, lane: Lane, body: &mut Text<'_>) {
     body.text(",\"overloads\":{");
     let mut separator = "\"";
     for kind in OverloadKind::ALL {
-        body.text(separator).text(kind.code()).text("\":").number(requests.counters.overloads[kind]);
+        body.text(separator)
+            .text(kind.code())
+            .text("\":")
+            .number(requests.counters.overloads[kind]);
         separator = ",\"";
     }
     body.text("}}");
@@ -97,30 +112,65 @@ fn lane_object(evidence: &Evidence, lane: Lane, body: &mut Text<'_>) {
 /// `GET /api/status`: state, uptime, and every bounded resource with its use and limit.
 fn status(evidence: &Evidence, body: &mut Text<'_>) {
     head(evidence, body);
-    body.text(",\"release_balanced\":").text(if evidence.release_balanced() { "true" } else { "false" });
-    body.text(",\"outstanding\":").number(evidence.ledger.outstanding());
+    body.text(",\"release_balanced\":")
+        .text(if evidence.release_balanced() {
+            "true"
+        } else {
+            "false"
+        });
+    body.text(",\"outstanding\":")
+        .number(evidence.ledger.outstanding());
     body.text(",\"rows\":[");
-    row(body, ("connections", "all"), evidence.permits.in_use, evidence.permits.limit);
+    row(
+        body,
+        ("connections", "all"),
+        evidence.permits.in_use,
+        evidence.permits.limit,
+    );
     body.text(",");
-    row(body, ("general_slots", "all"), evidence.ledger.general_used, evidence.ledger.general_pool);
+    row(
+        body,
+        ("general_slots", "all"),
+        evidence.ledger.general_used,
+        evidence.ledger.general_pool,
+    );
     for lane in Lane::ALL.into_iter().filter(|lane| evidence.enabled[*lane]) {
         let requests = &evidence.ledger.lanes[lane];
         let conns = &evidence.permits.lanes[lane];
         body.text(",");
-        row(body, ("connections", lane.name()), conns.in_use, conns.limit);
+        row(
+            body,
+            ("connections", lane.name()),
+            conns.in_use,
+            conns.limit,
+        );
         body.text(",");
-        row(body, ("slots", lane.name()), requests.serving, requests.slot_limit);
+        row(
+            body,
+            ("slots", lane.name()),
+            requests.serving,
+            requests.slot_limit,
+        );
     }
     body.text("]}\n");
 }
 
 fn row(body: &mut Text<'_>, (resource, lane): (&str, &str), in_use: u64, limit: u64) {
-    body.text("{\"resource\":\"").text(resource).text("\",\"lane\":\"").text(lane);
-    body.text("\",\"in_use\":").number(in_use).text(",\"limit\":").number(limit).text("}");
+    body.text("{\"resource\":\"")
+        .text(resource)
+        .text("\",\"lane\":\"")
+        .text(lane);
+    body.text("\",\"in_use\":")
+        .number(in_use)
+        .text(",\"limit\":")
+        .number(limit)
+        .text("}");
 }
 
 fn head(evidence: &Evidence, body: &mut Text<'_>) {
-    body.text("{\"service\":\"remote-session-web-ui\",\"version\":\"").text(env!("CARGO_PKG_VERSION"));
+    body.text("{\"service\":\"remote-session-web-ui\",\"version\":\"")
+        .text(env!("CARGO_PKG_VERSION"));
     body.text("\",\"state\":\"").text(evidence.state.word());
-    body.text("\",\"uptime_ms\":").number(evidence.uptime.as_millis());
+    body.text("\",\"uptime_ms\":")
+        .number(evidence.uptime.as_millis());
 }

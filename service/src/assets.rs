@@ -35,7 +35,12 @@ pub struct Asset {
 
 impl Asset {
     const fn new(content: &'static [u8], media_type: &'static str, freshness: Freshness) -> Self {
-        Self { content, media_type, etag: etag(content), freshness }
+        Self {
+            content,
+            media_type,
+            etag: etag(content),
+            freshness,
+        }
     }
 
     /// Whether the file is a page, which needs the headers that confine pages.
@@ -76,7 +81,11 @@ const fn etag(content: &[u8]) -> [u8; 18] {
 }
 
 const fn hex_digit(value: u8) -> u8 {
-    if value < 10 { b'0'.saturating_add(value) } else { b'a'.saturating_add(value).saturating_sub(10) }
+    if value < 10 {
+        b'0'.saturating_add(value)
+    } else {
+        b'a'.saturating_add(value).saturating_sub(10)
+    }
 }
 
 /// The landing page.
@@ -86,16 +95,29 @@ pub static INDEX: Asset = Asset::new(
     Freshness::Revalidate,
 );
 /// Its style.
-pub static STYLE: Asset =
-    Asset::new(include_bytes!("../assets/style.css"), "text/css; charset=utf-8", Freshness::Revalidate);
+pub static STYLE: Asset = Asset::new(
+    include_bytes!("../assets/style.css"),
+    "text/css; charset=utf-8",
+    Freshness::Revalidate,
+);
 /// Its script.
-pub static SCRIPT: Asset =
-    Asset::new(include_bytes!("../assets/app.js"), "text/javascript; charset=utf-8", Freshness::Revalidate);
+pub static SCRIPT: Asset = Asset::new(
+    include_bytes!("../assets/app.js"),
+    "text/javascript; charset=utf-8",
+    Freshness::Revalidate,
+);
 /// Its icon.
-pub static ICON: Asset = Asset::new(include_bytes!("../assets/icon.svg"), "image/svg+xml", Freshness::Hour);
+pub static ICON: Asset = Asset::new(
+    include_bytes!("../assets/icon.svg"),
+    "image/svg+xml",
+    Freshness::Hour,
+);
 /// What crawlers are told.
-pub static ROBOTS: Asset =
-    Asset::new(include_bytes!("../assets/robots.txt"), "text/plain; charset=utf-8", Freshness::Hour);
+pub static ROBOTS: Asset = Asset::new(
+    include_bytes!("../assets/robots.txt"),
+    "text/plain; charset=utf-8",
+    Freshness::Hour,
+);
 
 #[cfg(test)]
 mod tests {
@@ -111,7 +133,12 @@ mod tests {
     #[test]
     fn if_none_match_compares_weakly() {
         let tag = std::str::from_utf8(&INDEX.etag).unwrap();
-        for field in [tag.to_owned(), format!("W/{tag}"), format!("\"x\", {tag}"), "*".to_owned()] {
+        for field in [
+            tag.to_owned(),
+            format!("W/{tag}"),
+            format!("\"x\", {tag}"),
+            "*".to_owned(),
+        ] {
             assert!(INDEX.is_named_by(field.as_bytes()), "{field}");
         }
         for field in ["", "\"x\"", "cbf29ce484222325"] {
@@ -123,8 +150,16 @@ mod tests {
     fn pages_load_nothing_from_elsewhere() {
         for asset in [&INDEX, &STYLE, &SCRIPT] {
             let text = std::str::from_utf8(asset.content).unwrap();
-            assert!(!text.contains("https://") && !text.contains("//cdn"), "{}", asset.media_type);
-            assert!(!text.contains(" style=") && !text.contains("onclick="), "{}", asset.media_type);
+            assert!(
+                !text.contains("https://") && !text.contains("//cdn"),
+                "{}",
+                asset.media_type
+            );
+            assert!(
+                !text.contains(" style=") && !text.contains("onclick="),
+                "{}",
+                asset.media_type
+            );
         }
     }
 }

@@ -29,8 +29,15 @@ impl<const N: usize, const LISTS: usize> Chains<N, LISTS> {
     /// Every list empty.
     pub(crate) const fn new() -> Self {
         Self {
-            entries: [Entry { next: Link::NONE, previous: Link::NONE, list: Link::NONE }; N],
-            ends: [Ends { first: Link::NONE, last: Link::NONE }; LISTS],
+            entries: [Entry {
+                next: Link::NONE,
+                previous: Link::NONE,
+                list: Link::NONE,
+            }; N],
+            ends: [Ends {
+                first: Link::NONE,
+                last: Link::NONE,
+            }; LISTS],
         }
     }
 
@@ -47,12 +54,23 @@ impl<const N: usize, const LISTS: usize> Chains<N, LISTS> {
     /// Puts an entry at the end of a list, taking it off the one that it is on.
     pub(crate) fn push(&mut self, list: u16, entry: u16) {
         self.remove(entry);
-        let Some(ends) = self.ends.get_mut(usize::from(list)) else { return };
-        let Some(own) = self.entries.get_mut(usize::from(entry)) else { return };
+        let Some(ends) = self.ends.get_mut(usize::from(list)) else {
+            return;
+        };
+        let Some(own) = self.entries.get_mut(usize::from(entry)) else {
+            return;
+        };
         let last = ends.last;
-        *own = Entry { next: Link::NONE, previous: last, list: Link::to(list) };
+        *own = Entry {
+            next: Link::NONE,
+            previous: last,
+            list: Link::to(list),
+        };
         ends.last = Link::to(entry);
-        match last.index().and_then(|last| self.entries.get_mut(usize::from(last))) {
+        match last
+            .index()
+            .and_then(|last| self.entries.get_mut(usize::from(last)))
+        {
             Some(last) => last.next = Link::to(entry),
             None => ends.first = Link::to(entry),
         }
@@ -60,16 +78,30 @@ impl<const N: usize, const LISTS: usize> Chains<N, LISTS> {
 
     /// Takes an entry off the list that it is on, if it is on one.
     pub(crate) fn remove(&mut self, entry: u16) {
-        let Some(own) = self.entries.get_mut(usize::from(entry)) else { return };
+        let Some(own) = self.entries.get_mut(usize::from(entry)) else {
+            return;
+        };
         let Some(list) = own.list.index() else { return };
         let Entry { next, previous, .. } = *own;
-        *own = Entry { next: Link::NONE, previous: Link::NONE, list: Link::NONE };
-        let Some(ends) = self.ends.get_mut(usize::from(list)) else { return };
-        match previous.index().and_then(|previous| self.entries.get_mut(usize::from(previous))) {
+        *own = Entry {
+            next: Link::NONE,
+            previous: Link::NONE,
+            list: Link::NONE,
+        };
+        let Some(ends) = self.ends.get_mut(usize::from(list)) else {
+            return;
+        };
+        match previous
+            .index()
+            .and_then(|previous| self.entries.get_mut(usize::from(previous)))
+        {
             Some(previous) => previous.next = next,
             None => ends.first = next,
         }
-        match next.index().and_then(|next| self.entries.get_mut(usize::from(next))) {
+        match next
+            .index()
+            .and_then(|next| self.entries.get_mut(usize::from(next)))
+        {
             Some(next) => next.previous = previous,
             None => ends.last = previous,
         }

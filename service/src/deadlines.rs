@@ -32,13 +32,20 @@ pub(crate) struct Deadlines<const N: usize> {
 impl<const N: usize> Deadlines<N> {
     /// No deadlines.
     pub(crate) const fn new() -> Self {
-        Self { chains: Chains::new(), due: [Instant::ZERO; N], occupied: [0; WORDS], cursor: 0 }
+        Self {
+            chains: Chains::new(),
+            due: [Instant::ZERO; N],
+            occupied: [0; WORDS],
+            cursor: 0,
+        }
     }
 
     /// Sets the deadline of an entry, replacing the one it has.
     pub(crate) fn set(&mut self, entry: u16, due: Instant) {
         self.cancel(entry);
-        let Some(slot) = self.due.get_mut(usize::from(entry)) else { return };
+        let Some(slot) = self.due.get_mut(usize::from(entry)) else {
+            return;
+        };
         *slot = due;
         let furthest = self.cursor.saturating_add(BUCKETS as u64).saturating_sub(1);
         let tick = tick_at_or_after(due).clamp(self.cursor.saturating_add(1), furthest);
@@ -49,7 +56,9 @@ impl<const N: usize> Deadlines<N> {
 
     /// Takes an entry's deadline away.
     pub(crate) fn cancel(&mut self, entry: u16) {
-        let Some(bucket) = self.chains.list_of(entry) else { return };
+        let Some(bucket) = self.chains.list_of(entry) else {
+            return;
+        };
         self.chains.remove(entry);
         self.unmark_if_empty(bucket);
     }
@@ -79,7 +88,8 @@ impl<const N: usize> Deadlines<N> {
 
     /// When `expire` has something to look at next.
     pub(crate) fn next(&self) -> Option<Instant> {
-        self.next_tick().map(|tick| Instant::from_nanos(tick.saturating_mul(1 << TICK_SHIFT)))
+        self.next_tick()
+            .map(|tick| Instant::from_nanos(tick.saturating_mul(1 << TICK_SHIFT)))
     }
 
     /// The first tick after the cursor whose bucket is not empty.
@@ -96,7 +106,9 @@ impl<const N: usize> Deadlines<N> {
                 bits &= !(u64::MAX << bit);
             }
             if bits != 0 {
-                let bucket = index.saturating_mul(64).saturating_add(u64::from(bits.trailing_zeros()));
+                let bucket = index
+                    .saturating_mul(64)
+                    .saturating_add(u64::from(bits.trailing_zeros()));
                 let ahead = bucket.wrapping_sub(offset) % BUCKETS as u64;
                 return Some(start.saturating_add(ahead));
             }
@@ -124,7 +136,10 @@ const fn tick_at_or_after(due: Instant) -> u64 {
     due.as_nanos().div_ceil(1 << TICK_SHIFT)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a remainder of BUCKETS fits sixteen bits")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a remainder of BUCKETS fits sixteen bits"
+)]
 const fn bucket_of(tick: u64) -> u16 {
     (tick % BUCKETS as u64) as u16
 }
@@ -151,7 +166,10 @@ mod tests {
         while seen < 64 {
             for entry in expired(&mut deadlines, now) {
                 let due = due[entry as usize];
-                assert!(due <= now && now < due + 2 * TICK.as_nanos(), "{entry}: {due} at {now}");
+                assert!(
+                    due <= now && now < due + 2 * TICK.as_nanos(),
+                    "{entry}: {due} at {now}"
+                );
                 seen += 1;
             }
             now += TICK.as_nanos() / 2;
@@ -169,7 +187,10 @@ mod tests {
         assert_eq!(expired(&mut deadlines, 101 * SECOND), [1]);
         assert_eq!(expired(&mut deadlines, 1 << 48), []);
         deadlines.set(4, Instant::from_nanos(5));
-        assert_eq!(expired(&mut deadlines, (1 << 48) + 2 * TICK.as_nanos()), [4]);
+        assert_eq!(
+            expired(&mut deadlines, (1 << 48) + 2 * TICK.as_nanos()),
+            [4]
+        );
     }
 
     #[test]
@@ -180,7 +201,11 @@ mod tests {
         deadlines.set(1, Instant::from_nanos(2 * SECOND));
         deadlines.cancel(2);
         assert_eq!(expired(&mut deadlines, SECOND + TICK.as_nanos()), []);
-        assert!(deadlines.next().is_some_and(|next| next.as_nanos() <= 2 * SECOND + TICK.as_nanos()));
+        assert!(
+            deadlines
+                .next()
+                .is_some_and(|next| next.as_nanos() <= 2 * SECOND + TICK.as_nanos())
+        );
         assert_eq!(expired(&mut deadlines, 2 * SECOND + TICK.as_nanos()), [1]);
     }
 
@@ -191,7 +216,9 @@ mod tests {
         let mut seed = 7u64;
         let mut now = 0u64;
         for _ in 0..200_000 {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             let entry = (seed >> 40) as u16 % 64;
             match (seed >> 33) % 4 {
                 0 | 1 => {

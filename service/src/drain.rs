@@ -28,7 +28,7 @@ const GRACE_MAX_MS: u64 = 600_000;
 pub(crate) struct Drain {
     /// The end of the grace.
     pub(crate) until: Instant,
-    idlers_closed: bool,
+    is_over: bool,
 }
 
 /// Reads the body of a drain request: empty, or `grace_ms=<decimal>`.
@@ -47,25 +47,43 @@ pub(crate) fn parse_body(body: &[u8]) -> Result<Option<Span>, Fault> {
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Begins a drain, or shortens the grace of the one under way.
     pub(crate) fn begin_drain(&mut self, grace: Option<Span>, now: Now) -> Span {
-        let configured = self.state.policy.as_ref().map_or(Span::ZERO, |policy| policy.drain);
+        let configured = self
+            .state
+            .policy
+            .as_ref()
+            .map_or(Span::ZERO, |policy| policy.drain);
         let at = now.unwrap_or(self.state.clock);
         let until = at.after(grace.unwrap_or(configured));
         match &mut self.state.drain {
             Some(drain) => drain.until = drain.until.min(until),
-            None => self.state.drain = Some(Drain { until, idlers_closed: false }),
+            None => {
+                self.state.drain = Some(Drain {
+                    until,
+                    is_over: false,
+                })
+            }
         }
-        self.state.drain.map_or(Span::ZERO, |drain| drain.until.since(at))
+        self.state
+            .drain
+            .map_or(Span::ZERO, |drain| drain.until.since(at))
     }
 
-    /// Closes idle connections once the grace is over.
+    /// Closes idle connections once the grace is over, and those that become idle later.
     pub(crate) fn advance_drain(&mut self, at: Instant) {
-        let Some(drain) = &mut self.state.drain else { return };
-        if at < drain.until || drain.idlers_closed {
+        let Some(drain) = &mut self.state.drain else {
+            return;
+        };
+        if at < drain.until {
             return;
         }
-        drain.idlers_closed = true;
+        drain.is_over = true;
         for lane in Lane::ALL {
-            while self.memory.idle.first(crate::table::list_of(lane)).is_some() {
+            while self
+                .memory
+                .idle
+                .first(crate::table::list_of(lane))
+                .is_some()
+            {
                 self.close_oldest_idle(lane);
             }
         }
@@ -79,19 +97,27 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// Whether nobody is left to serve, or whoever is left was given long enough.
     pub(crate) fn is_drained(&self) -> bool {
-        let is_overdue =
-            self.state.drain.is_some_and(|drain| self.state.clock >= drain.until.after(PATIENCE));
+        let is_overdue = self
+            .state
+            .drain
+            .is_some_and(|drain| self.state.clock >= drain.until.after(PATIENCE));
         self.is_grace_over() && (self.state.live == 0 || is_overdue)
     }
 
     /// When time alone changes something about the drain.
     pub(crate) fn drain_deadline(&self) -> Option<Instant> {
         let drain = self.state.drain?;
-        Some(if drain.idlers_closed { drain.until.after(PATIENCE) } else { drain.until })
+        Some(if drain.is_over {
+            drain.until.after(PATIENCE)
+        } else {
+            drain.until
+        })
     }
 
     fn is_grace_over(&self) -> bool {
-        self.state.drain.is_some_and(|drain| self.state.clock >= drain.until)
+        self.state
+            .drain
+            .is_some_and(|drain| self.state.clock >= drain.until)
     }
 }
 
@@ -103,8 +129,18 @@ mod tests {
     fn a_body_is_empty_or_a_grace() {
         assert_eq!(parse_body(b""), Ok(None));
         assert_eq!(parse_body(b"\r\n"), Ok(None));
-        assert_eq!(parse_body(b"grace_ms=250"), Ok(Some(Span::from_millis(250))));
-        for bad in ["grace_ms=", "grace_ms=-1", "grace_ms=600001", "grace=1", "{}", "grace_ms=1&x=2"] {
+        assert_eq!(
+            parse_body(b"grace_ms=250"),
+            Ok(Some(Span::from_millis(250)))
+        );
+        for bad in [
+            "grace_ms=",
+            "grace_ms=-1",
+            "grace_ms=600001",
+            "grace=1",
+            "{}",
+            "grace_ms=1&x=2",
+        ] {
             assert_eq!(parse_body(bad.as_bytes()), Err(Fault::BodyInvalid), "{bad}");
         }
     }

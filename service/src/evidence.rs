@@ -119,9 +119,9 @@ impl Evidence {
     /// Responses of a class, on all lanes.
     #[must_use]
     pub fn responses_of_class(&self, class: u16) -> u64 {
-        self.service
-            .iter()
-            .fold(0, |sum, (_, service)| sum.saturating_add(service.responses.of_class(class)))
+        self.service.iter().fold(0, |sum, (_, service)| {
+            sum.saturating_add(service.responses.of_class(class))
+        })
     }
 
     fn lane(&self, lane: Lane, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,17 +152,39 @@ impl Evidence {
             ("refusals_unanswered", conns.refusals_unanswered),
             ("idle_closed", service.idle_closed),
             ("timed_out", service.timed_out),
-            ("accepts_failed", service.accepts_spun.saturating_add(service.accepts_consumed)),
+            (
+                "accepts_failed",
+                service
+                    .accepts_spun
+                    .saturating_add(service.accepts_consumed),
+            ),
         ] {
             write!(out, "{key}_{name}={count} ")?;
         }
         for kind in OverloadKind::ALL {
-            write!(out, "overload_{}_{name}={} ", kind.code(), requests.overloads[kind])?;
+            write!(
+                out,
+                "overload_{}_{name}={} ",
+                kind.code(),
+                requests.overloads[kind]
+            )?;
         }
-        for status in Status::ALL.into_iter().filter(|status| service.responses.of(*status) > 0) {
-            write!(out, "status_{}_{name}={} ", status.code(), service.responses.of(status))?;
+        for status in Status::ALL
+            .into_iter()
+            .filter(|status| service.responses.of(*status) > 0)
+        {
+            write!(
+                out,
+                "status_{}_{name}={} ",
+                status.code(),
+                service.responses.of(status)
+            )?;
         }
-        write!(out, "rate_{name}={} ", rate_word(self.ledger.lanes[lane].rate))
+        write!(
+            out,
+            "rate_{name}={} ",
+            rate_word(self.ledger.lanes[lane].rate)
+        )
     }
 }
 
@@ -183,7 +205,11 @@ impl fmt::Display for Evidence {
             self.lane(lane, out)?;
         }
         for class in 2..=5 {
-            write!(out, "responses_{class}xx={} ", self.responses_of_class(class))?;
+            write!(
+                out,
+                "responses_{class}xx={} ",
+                self.responses_of_class(class)
+            )?;
         }
         write!(
             out,

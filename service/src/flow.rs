@@ -13,7 +13,9 @@
 //! INV-ROUTES (a denied request reaches no handler) and INV-RELEASE (one site ends a request, one
 //! ends a connection; both in `release`).
 
-use ingress_ledger::{ConnectionPermit, ConnectionUse, IngressOverload, Instant, Lane, Owner, PermitRefusal, Selected};
+use ingress_ledger::{
+    ConnectionPermit, ConnectionUse, IngressOverload, Instant, Lane, Owner, PermitRefusal, Selected,
+};
 
 use crate::action::Unanswered;
 use crate::answers::Problem;
@@ -56,7 +58,12 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     }
 
     /// No permit was given: the peer is told so, if few enough are being told.
-    fn refuse(&mut self, conn: ConnId, (lane, refusal): (Lane, PermitRefusal), now: Now) -> Result<(), Unanswered> {
+    fn refuse(
+        &mut self,
+        conn: ConnId,
+        (lane, refusal): (Lane, PermitRefusal),
+        now: Now,
+    ) -> Result<(), Unanswered> {
         let permit = now.and_then(|now| self.state.permits.admit_refusal(lane, now).ok());
         let Some(permit) = permit else {
             self.memory.free_record(conn);
@@ -102,9 +109,13 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// Admission: a reservation that holds a slot or waits for one, or a typed overload.
     fn reserve(&mut self, conn: ConnId, now: Now) {
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         let ledger = &mut self.state.ledger;
-        let Some(footprint) = ledger.footprint(record.lane()) else { return };
+        let Some(footprint) = ledger.footprint(record.lane()) else {
+            return;
+        };
         match ledger.request(&mut record.usage, footprint, Instant::MAX, now) {
             Ok(reservation) => {
                 let has_slot = ledger.holds_slot(&reservation);
@@ -122,7 +133,11 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Not admitted, or not in time. A lane that has no connection left keeps none for a retry.
     fn answer_overload(&mut self, conn: ConnId, overload: IngressOverload, now: Now) {
         let is_lane_full = !self.state.permits.can_admit(self.lane(conn));
-        let after = if is_lane_full { After::Linger } else { self.after_request(conn) };
+        let after = if is_lane_full {
+            After::Linger
+        } else {
+            self.after_request(conn)
+        };
         let problem = Problem::of_overload(overload, &mut self.state.jitter);
         self.answer(conn, problem, after, now);
     }
@@ -153,14 +168,19 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         let write = self.phases(self.lane(conn)).write;
         let deadline = self.request_deadline(conn).zip(now);
         self.enter(conn, Phase::Answering);
-        self.set_deadline(conn, deadline.map(|(deadline, now)| deadline.min(now.after(write))));
+        self.set_deadline(
+            conn,
+            deadline.map(|(deadline, now)| deadline.min(now.after(write))),
+        );
         self.want_send(conn);
     }
 
     /// The answer was sent: release, then the next request or the end.
     pub(crate) fn finish(&mut self, conn: ConnId, now: Now) {
         self.release_request(conn, Outcome::Served);
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         match record.after {
             After::NextRequest => {
                 self.enter(conn, Phase::Idle);

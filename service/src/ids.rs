@@ -39,9 +39,15 @@ impl ConnId {
     }
 
     /// The inverse of [`ConnId::to_word`].
-    #[expect(clippy::cast_possible_truncation, reason = "the two halves of a word are what is wanted")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the two halves of a word are what is wanted"
+    )]
     pub(crate) const fn from_word(word: u32) -> Self {
-        Self { index: word as u16, generation: (word >> 16) as u16 }
+        Self {
+            index: word as u16,
+            generation: (word >> 16) as u16,
+        }
     }
 }
 

@@ -25,7 +25,14 @@ pub(crate) struct Input {
 impl Input {
     /// No input.
     pub(crate) const fn new() -> Self {
-        Self { begin: 0, end: 0, scan: HeadScan::new(), window: 0, is_window_out: false, kept: [0; PREFIX] }
+        Self {
+            begin: 0,
+            end: 0,
+            scan: HeadScan::new(),
+            window: 0,
+            is_window_out: false,
+            kept: [0; PREFIX],
+        }
     }
 
     /// Whether nothing is unread.
@@ -40,12 +47,14 @@ impl Input {
 
     /// The unread bytes.
     pub(crate) fn unread<'a>(&self, area: &'a [u8; INPUT_AREA]) -> &'a [u8] {
-        area.get(PREFIX.saturating_add(self.begin)..PREFIX.saturating_add(self.end)).unwrap_or_default()
+        area.get(PREFIX.saturating_add(self.begin)..PREFIX.saturating_add(self.end))
+            .unwrap_or_default()
     }
 
     /// The unread bytes, to be decoded in place.
     pub(crate) fn unread_mut<'a>(&self, area: &'a mut [u8; INPUT_AREA]) -> &'a mut [u8] {
-        area.get_mut(PREFIX.saturating_add(self.begin)..PREFIX.saturating_add(self.end)).unwrap_or_default()
+        area.get_mut(PREFIX.saturating_add(self.begin)..PREFIX.saturating_add(self.end))
+            .unwrap_or_default()
     }
 
     /// Takes `bytes` off the front; the next head starts there.
@@ -59,15 +68,22 @@ impl Input {
         self.end = self.end.min(self.begin.saturating_add(bytes));
     }
 
-    /// Throws everything away.
+    /// Throws everything away. A window that is out stays where it is.
     pub(crate) fn discard(&mut self) {
-        self.begin = 0;
-        self.end = 0;
+        if self.is_window_out {
+            self.begin = self.end;
+        } else {
+            self.begin = 0;
+            self.end = 0;
+        }
         self.scan = HeadScan::new();
     }
 
     /// Where the next receive goes; the same place until it has finished.
-    pub(crate) fn open_window<'a>(&mut self, area: &'a mut [u8; INPUT_AREA]) -> Option<ReceiveWindow<'a>> {
+    pub(crate) fn open_window<'a>(
+        &mut self,
+        area: &'a mut [u8; INPUT_AREA],
+    ) -> Option<ReceiveWindow<'a>> {
         if !self.is_window_out {
             self.make_room(area);
             self.window = self.end.next_multiple_of(WORD);
@@ -76,9 +92,14 @@ impl Input {
             self.is_window_out = true;
         }
         let payload_max = INPUT_BYTES.saturating_sub(self.end);
-        let message_end = PREFIX.saturating_add(self.window).saturating_add(payload_max.next_multiple_of(WORD));
+        let message_end = PREFIX
+            .saturating_add(self.window)
+            .saturating_add(payload_max.next_multiple_of(WORD));
         let message = area.get_mut(self.window..message_end)?;
-        (payload_max > 0).then_some(ReceiveWindow { message, payload_max })
+        (payload_max > 0).then_some(ReceiveWindow {
+            message,
+            payload_max,
+        })
     }
 
     /// Takes in what a receive brought, at most what its window had room for.
@@ -106,7 +127,10 @@ impl Input {
         if self.begin == 0 {
             return;
         }
-        let (begin, end) = (PREFIX.saturating_add(self.begin), PREFIX.saturating_add(self.end));
+        let (begin, end) = (
+            PREFIX.saturating_add(self.begin),
+            PREFIX.saturating_add(self.end),
+        );
         if begin < end && end <= area.len() {
             area.copy_within(begin..end, PREFIX);
         }
@@ -159,6 +183,23 @@ mod tests {
         assert_eq!(input.begin, 0);
         input.consume(100);
         assert!(input.is_empty());
+    }
+
+    #[test]
+    fn discarding_leaves_a_window_that_is_out_where_it_is() {
+        let mut area = Box::new(crate::buffers::Area([0; INPUT_AREA]));
+        let mut input = Input::new();
+        receive(&mut input, &mut area.0, b"some bytes");
+        let before = input
+            .open_window(&mut area.0)
+            .map(|window| (window.message.as_ptr(), window.payload_max));
+        input.discard();
+        let after = input
+            .open_window(&mut area.0)
+            .map(|window| (window.message.as_ptr(), window.payload_max));
+        assert_eq!(before, after);
+        input.close_window(&mut area.0, 3);
+        assert_eq!(input.unread(&area.0).len(), 3);
     }
 
     #[test]

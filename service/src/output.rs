@@ -34,7 +34,12 @@ pub(crate) enum Sent {
 impl Output {
     /// Nothing to send.
     pub(crate) const fn new() -> Self {
-        Self { source: Source::Note, begin: 0, end: 0, rest: &[] }
+        Self {
+            source: Source::Note,
+            begin: 0,
+            end: 0,
+            rest: &[],
+        }
     }
 
     /// Whether nothing is left to send.
@@ -44,12 +49,20 @@ impl Output {
 
     /// Starts an answer: `bytes` in the area behind its prefix, then `rest`.
     pub(crate) const fn start(source: Source, bytes: usize, rest: &'static [u8]) -> Self {
-        Self { source, begin: PREFIX, end: PREFIX.saturating_add(bytes), rest }
+        Self {
+            source,
+            begin: PREFIX,
+            end: PREFIX.saturating_add(bytes),
+            rest,
+        }
     }
 
     /// The message of the next send.
     pub(crate) fn window<'a>(&self, area: &'a mut [u8]) -> Option<SendWindow<'a>> {
-        let payload = self.end.checked_sub(self.begin).filter(|payload| *payload > 0)?;
+        let payload = self
+            .end
+            .checked_sub(self.begin)
+            .filter(|payload| *payload > 0)?;
         let start = self.begin.checked_sub(PREFIX)?;
         let padded = self.begin.checked_add(payload.next_multiple_of(WORD))?;
         area.get_mut(self.end..padded)?.fill(0);
@@ -69,14 +82,21 @@ impl Output {
             return Sent::Partly;
         }
         let room = area.len().saturating_sub(PREFIX).saturating_sub(WORD);
-        let (next, rest) = self.rest.split_at_checked(self.rest.len().min(room)).unwrap_or_default();
+        let (next, rest) = self
+            .rest
+            .split_at_checked(self.rest.len().min(room))
+            .unwrap_or_default();
         if let Some(to) = area.get_mut(PREFIX..PREFIX.saturating_add(next.len())) {
             to.copy_from_slice(next);
         }
         self.begin = PREFIX;
         self.end = PREFIX.saturating_add(next.len());
         self.rest = rest;
-        if next.is_empty() { Sent::Wholly } else { Sent::Partly }
+        if next.is_empty() {
+            Sent::Wholly
+        } else {
+            Sent::Partly
+        }
     }
 }
 
@@ -96,7 +116,11 @@ mod tests {
             while let Some(window) = output.window(&mut area.0) {
                 assert_eq!(window.message.as_ptr() as usize % WORD, 0);
                 assert_eq!(window.message.len() % WORD, 0);
-                assert!(window.message[PREFIX + window.payload..].iter().all(|pad| *pad == 0));
+                assert!(
+                    window.message[PREFIX + window.payload..]
+                        .iter()
+                        .all(|pad| *pad == 0)
+                );
                 window.message[..PREFIX].fill(0xaa);
                 let taken = step.min(window.payload);
                 wire.extend_from_slice(&window.message[PREFIX..PREFIX + taken]);

@@ -36,8 +36,14 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// What is wrong with it; nothing after it on this connection can be trusted.
     pub(crate) fn parse(&mut self, conn: ConnId) -> Result<Parsed, Fault> {
         let is_draining = self.state.drain.is_some();
-        let Some(parts) = self.memory.parts(conn) else { return Ok(Parsed::Partial) };
-        let Parts { record, input, note } = parts;
+        let Some(parts) = self.memory.parts(conn) else {
+            return Ok(Parsed::Partial);
+        };
+        let Parts {
+            record,
+            input,
+            note,
+        } = parts;
         if record.body.is_none() {
             let head = match read_head(record, input)? {
                 Some(head) => head,
@@ -52,7 +58,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             record.body = Some(body);
             // A client that already sends needs no invitation (RFC 9110 §10.1.1).
             if must_invite && record.input.is_empty() {
-                let to = note.get_mut(PREFIX..PREFIX.saturating_add(CONTINUE.len())).unwrap_or_default();
+                let to = note
+                    .get_mut(PREFIX..PREFIX.saturating_add(CONTINUE.len()))
+                    .unwrap_or_default();
                 to.copy_from_slice(CONTINUE);
                 record.output = Output::start(Source::Note, CONTINUE.len(), &[]);
                 return Ok(Parsed::Interim);
@@ -82,7 +90,10 @@ impl HeadRead {
 }
 
 /// Takes a whole head off the input. `None`: it is not whole yet.
-fn read_head(record: &mut Record, input: &mut [u8; crate::buffers::INPUT_AREA]) -> Result<Option<HeadRead>, Fault> {
+fn read_head(
+    record: &mut Record,
+    input: &mut [u8; crate::buffers::INPUT_AREA],
+) -> Result<Option<HeadRead>, Fault> {
     let unread = record.input.unread(input);
     record.request = Request {
         // So that even a fault is answered as HEAD wants it.
@@ -90,7 +101,11 @@ fn read_head(record: &mut Record, input: &mut [u8; crate::buffers::INPUT_AREA]) 
         ..Request::NONE
     };
     let Scanned::Whole { begin, end } = record.input.scan.advance(unread)? else {
-        return if record.input.is_full() { Err(record.input.scan.overflow()) } else { Ok(None) };
+        return if record.input.is_full() {
+            Err(record.input.scan.overflow())
+        } else {
+            Ok(None)
+        };
     };
     let head = Head::parse(unread.get(begin..end).unwrap_or_default())?;
     let decided = route::decide(record.lane(), &head);
@@ -100,7 +115,9 @@ fn read_head(record: &mut Record, input: &mut [u8; crate::buffers::INPUT_AREA]) 
         persistence: head.persistence,
         head_only: head.method == Some(Method::Head),
         is_cached: match decided.map(|route| route.handler) {
-            Ok(Handler::Asset(asset)) => head.if_none_match.is_some_and(|field| asset.is_named_by(field)),
+            Ok(Handler::Asset(asset)) => head
+                .if_none_match
+                .is_some_and(|field| asset.is_named_by(field)),
             _ => false,
         },
         drain: None,
@@ -116,8 +133,13 @@ fn read_head(record: &mut Record, input: &mut [u8; crate::buffers::INPUT_AREA]) 
 }
 
 /// Takes a whole body off the input.
-fn read_body(record: &mut Record, input: &mut [u8; crate::buffers::INPUT_AREA]) -> Result<Parsed, Fault> {
-    let Some(mut body) = record.body else { return Ok(Parsed::Partial) };
+fn read_body(
+    record: &mut Record,
+    input: &mut [u8; crate::buffers::INPUT_AREA],
+) -> Result<Parsed, Fault> {
+    let Some(mut body) = record.body else {
+        return Ok(Parsed::Partial);
+    };
     let bytes = record.input.unread_mut(input);
     let mut read = body.decoded();
     match body.advance(bytes, &mut read)? {
@@ -128,7 +150,11 @@ fn read_body(record: &mut Record, input: &mut [u8; crate::buffers::INPUT_AREA]) 
         }
         BodyProgress::Whole => {
             let content = bytes.get(..body.decoded()).unwrap_or_default();
-            if record.request.route.is_some_and(|route| route.handler == Handler::Drain) {
+            if record
+                .request
+                .route
+                .is_some_and(|route| route.handler == Handler::Drain)
+            {
                 record.request.drain = drain::parse_body(content)?;
             }
             record.input.consume(read);

@@ -1,6 +1,8 @@
 //! One connection's record: where it stands, what it holds, what it still owes.
 
-use ingress_ledger::{ConnectionPermit, ConnectionUse, IngressReservation, Lane, Owner, RefusalPermit, Span};
+use ingress_ledger::{
+    ConnectionPermit, ConnectionUse, IngressReservation, Lane, Owner, RefusalPermit, Span,
+};
 
 use crate::http::body::BodyReader;
 use crate::http::head::{Persistence, Version};
@@ -108,7 +110,12 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
-    pub(crate) const NONE: Self = Self { receive: false, send: false, close: false, abort: false };
+    pub(crate) const NONE: Self = Self {
+        receive: false,
+        send: false,
+        close: false,
+        abort: false,
+    };
 
     pub(crate) const fn is_empty(self) -> bool {
         !(self.receive || self.send || self.close || self.abort)

@@ -25,8 +25,14 @@ const STATUS_WORDS: u64 = 2;
 /// Writes the message.
 pub(crate) fn write(evidence: &Evidence, body: &mut Text<'_>) {
     let statuses = PerLane::from_fn(|lane| sent(&evidence.service[lane].responses).count() as u64);
-    let list_words = |lane: Lane| STATUS_WORDS.saturating_mul(statuses[lane]).saturating_add(1);
-    let lists = Lane::ALL.into_iter().fold(0u64, |sum, lane| sum.saturating_add(list_words(lane)));
+    let list_words = |lane: Lane| {
+        STATUS_WORDS
+            .saturating_mul(statuses[lane])
+            .saturating_add(1)
+    };
+    let lists = Lane::ALL
+        .into_iter()
+        .fold(0u64, |sum, lane| sum.saturating_add(list_words(lane)));
     let words = 1 + ROOT_DATA + ROOT_POINTERS + 3 * LANE_WORDS;
     word(body, words.saturating_add(lists) << 32);
     word(body, struct_pointer(0, ROOT_DATA, ROOT_POINTERS));
@@ -41,7 +47,10 @@ pub(crate) fn write(evidence: &Evidence, body: &mut Text<'_>) {
         write_lane(evidence, lane, body);
         let lanes_left = 2u64.saturating_sub(place).saturating_mul(LANE_WORDS);
         let elements = STATUS_WORDS.saturating_mul(statuses[lane]);
-        word(body, list_pointer(lanes_left.saturating_add(before), elements));
+        word(
+            body,
+            list_pointer(lanes_left.saturating_add(before), elements),
+        );
         before = before.saturating_add(list_words(lane));
     }
     for lane in Lane::ALL {
@@ -54,7 +63,10 @@ pub(crate) fn write(evidence: &Evidence, body: &mut Text<'_>) {
 }
 
 fn sent(responses: &StatusCounters) -> impl Iterator<Item = (Status, u64)> {
-    Status::ALL.into_iter().map(|status| (status, responses.of(status))).filter(|(_, count)| *count > 0)
+    Status::ALL
+        .into_iter()
+        .map(|status| (status, responses.of(status)))
+        .filter(|(_, count)| *count > 0)
 }
 
 fn write_root(evidence: &Evidence, body: &mut Text<'_>) {
@@ -99,8 +111,16 @@ fn write_lane(evidence: &Evidence, lane: Lane, body: &mut Text<'_>) {
         RatePolicy::LoopbackExempt => 2,
         RatePolicy::Unmetered => 3,
     };
-    word(body, place | u64::from(evidence.enabled[lane]) << 16 | rate << 32);
-    for value in [counters.admitted, counters.completed, counters.cancelled, counters.expired] {
+    word(
+        body,
+        place | u64::from(evidence.enabled[lane]) << 16 | rate << 32,
+    );
+    for value in [
+        counters.admitted,
+        counters.completed,
+        counters.cancelled,
+        counters.expired,
+    ] {
         word(body, value);
     }
     word(body, requests.serving);

@@ -19,7 +19,9 @@ const DISCARD_MAX: usize = 256 * 1024;
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Ends a request: gives its reservation and its slot back.
     pub(crate) fn release_request(&mut self, conn: ConnId, outcome: Outcome) {
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         record.body = None;
         let slot = record.slot.take();
         if let Some(reservation) = record.reservation.take() {
@@ -40,7 +42,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// Ends a connection: gives its permit back and has its socket closed.
     pub(crate) fn end(&mut self, conn: ConnId, ending: Ending) {
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         if record.phase == Phase::Closing {
             return;
         }
@@ -52,8 +56,14 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             drop(self.state.permits.release_refusal(permit));
         }
         record.wanted = match ending {
-            Ending::Close => Operations { close: true, ..Operations::NONE },
-            Ending::Abort => Operations { abort: true, ..Operations::NONE },
+            Ending::Close => Operations {
+                close: true,
+                ..Operations::NONE
+            },
+            Ending::Abort => Operations {
+                abort: true,
+                ..Operations::NONE
+            },
         };
         let list = list_of(record.lane());
         if !is_being_read {
@@ -75,7 +85,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// The last answer was sent, but a close now could reset the connection and take it with it.
     pub(crate) fn linger(&mut self, conn: ConnId, now: Now) {
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         record.input.discard();
         if record.peer_closed {
             return self.end(conn, Ending::Close);
@@ -90,7 +102,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// Throws away what came in after the last answer.
     pub(crate) fn discard(&mut self, conn: ConnId, bytes: usize) {
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         record.input.discard();
         record.discarded = record.discarded.saturating_add(bytes);
         if record.phase != Phase::Lingering {
@@ -110,7 +124,12 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// Closes the connection of a lane that has been idle for longest.
     pub(crate) fn close_oldest_idle(&mut self, lane: Lane) {
-        let Some(conn) = self.memory.idle.first(list_of(lane)).and_then(|index| self.memory.id_of(index)) else {
+        let Some(conn) = self
+            .memory
+            .idle
+            .first(list_of(lane))
+            .and_then(|index| self.memory.id_of(index))
+        else {
             return;
         };
         let closed = &mut self.state.service[lane].idle_closed;
@@ -128,7 +147,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// What follows the answer to a request that was read whole.
     pub(crate) fn after_request(&self, conn: ConnId) -> After {
         let is_draining = self.state.drain.is_some();
-        let Some(record) = self.memory.peek(conn) else { return After::Close };
+        let Some(record) = self.memory.peek(conn) else {
+            return After::Close;
+        };
         match record.request.persistence {
             crate::http::head::Persistence::Close if record.input.is_empty() => After::Close,
             crate::http::head::Persistence::KeepAlive if !is_draining => After::NextRequest,

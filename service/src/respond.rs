@@ -57,7 +57,9 @@ X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Opener-Pol
 
 /// Writes status line and fields, empty line included.
 pub(crate) fn write_head(response: &Response<'_>, text: &mut Text<'_>) {
-    text.text("HTTP/1.1 ").text(response.status.line()).text("\r\n");
+    text.text("HTTP/1.1 ")
+        .text(response.status.line())
+        .text("\r\n");
     if let Some(date) = response.date {
         text.text("Date: ").bytes(date.as_bytes()).text("\r\n");
     }
@@ -65,12 +67,16 @@ pub(crate) fn write_head(response: &Response<'_>, text: &mut Text<'_>) {
         text.text("Content-Type: ").text(media_type).text("\r\n");
     }
     if !matches!(response.status, Status::NoContent | Status::NotModified) {
-        text.text("Content-Length: ").number(u64::try_from(response.length).unwrap_or(u64::MAX)).text("\r\n");
+        text.text("Content-Length: ")
+            .number(u64::try_from(response.length).unwrap_or(u64::MAX))
+            .text("\r\n");
     }
     match response.asset {
         Some(asset) => {
             text.text("ETag: ").bytes(&asset.etag);
-            text.text("\r\nCache-Control: ").text(asset.freshness.cache_control()).text("\r\n");
+            text.text("\r\nCache-Control: ")
+                .text(asset.freshness.cache_control())
+                .text("\r\n");
             if asset.is_page() {
                 text.text(PAGE_FIELDS);
             }
@@ -122,30 +128,69 @@ pub(crate) struct Written {
 }
 
 /// Serves one request into a slot's area. `None` if it does not fit: a defect, answered 500.
-pub(crate) fn serve(handler: Handler, context: &Context<'_>, shape: Shape<'_>, area: &mut [u8]) -> Option<Written> {
-    let response = Response { connection: shape.connection, date: shape.date, ..Response::EMPTY };
+pub(crate) fn serve(
+    handler: Handler,
+    context: &Context<'_>,
+    shape: Shape<'_>,
+    area: &mut [u8],
+) -> Option<Written> {
+    let response = Response {
+        connection: shape.connection,
+        date: shape.date,
+        ..Response::EMPTY
+    };
     match handler {
         Handler::Asset(asset) => serve_asset(asset, context, (shape, response), area),
         Handler::Options => {
-            let every = ROUTES.iter().fold(Methods::of(&[]), |all, route| all.or(route.methods));
-            finish(Response { allow: Some(every), ..response }, b"", shape, area)
+            let every = ROUTES
+                .iter()
+                .fold(Methods::of(&[]), |all, route| all.or(route.methods));
+            finish(
+                Response {
+                    allow: Some(every),
+                    ..response
+                },
+                b"",
+                shape,
+                area,
+            )
         }
         Handler::Health => {
             let draining = context.is_watched && context.state == ServingState::Draining;
             let (status, body) = if draining {
-                (Status::ServiceUnavailable, &b"{\"status\":\"fail\",\"output\":\"draining\"}\n"[..])
+                (
+                    Status::ServiceUnavailable,
+                    &b"{\"status\":\"fail\",\"output\":\"draining\"}\n"[..],
+                )
             } else {
                 (Status::Ok, &b"{\"status\":\"pass\"}\n"[..])
             };
             let media_type = Some("application/health+json");
-            finish(Response { status, media_type, ..response }, body, shape, area)
+            finish(
+                Response {
+                    status,
+                    media_type,
+                    ..response
+                },
+                body,
+                shape,
+                area,
+            )
         }
-        Handler::Readiness | Handler::Ingress | Handler::Status | Handler::Evidence | Handler::Drain => {
+        Handler::Readiness
+        | Handler::Ingress
+        | Handler::Status
+        | Handler::Evidence
+        | Handler::Drain => {
             let mut body = [0; SLOT_BYTES];
             let mut text = Text::new(&mut body);
             let (status, media_type) = api::write(handler, context, &mut text);
             let length = text.finish()?;
-            let response = Response { status, media_type: Some(media_type), ..response };
+            let response = Response {
+                status,
+                media_type: Some(media_type),
+                ..response
+            };
             finish(response, body.get(..length)?, shape, area)
         }
     }
@@ -157,7 +202,11 @@ fn serve_asset(
     (shape, response): (Shape<'_>, Response<'_>),
     area: &mut [u8],
 ) -> Option<Written> {
-    let status = if context.is_cached { Status::NotModified } else { Status::Ok };
+    let status = if context.is_cached {
+        Status::NotModified
+    } else {
+        Status::Ok
+    };
     let response = Response {
         status,
         media_type: (!context.is_cached).then_some(asset.media_type),
@@ -168,21 +217,41 @@ fn serve_asset(
     let mut text = Text::new(area);
     write_head(&response, &mut text);
     if context.is_cached || shape.head_only {
-        return Some(Written { status, bytes: text.finish()?, rest: &[] });
+        return Some(Written {
+            status,
+            bytes: text.finish()?,
+            rest: &[],
+        });
     }
     let here = asset.content.len().min(text.room());
     let (first, rest) = asset.content.split_at_checked(here)?;
     text.bytes(first);
-    Some(Written { status, bytes: text.finish()?, rest })
+    Some(Written {
+        status,
+        bytes: text.finish()?,
+        rest,
+    })
 }
 
 /// Writes head and body.
-fn finish(response: Response<'_>, body: &[u8], shape: Shape<'_>, area: &mut [u8]) -> Option<Written> {
-    let response = Response { length: body.len(), ..response };
+fn finish(
+    response: Response<'_>,
+    body: &[u8],
+    shape: Shape<'_>,
+    area: &mut [u8],
+) -> Option<Written> {
+    let response = Response {
+        length: body.len(),
+        ..response
+    };
     let mut text = Text::new(area);
     write_head(&response, &mut text);
     if !shape.head_only {
         text.bytes(body);
     }
-    Some(Written { status: response.status, bytes: text.finish()?, rest: &[] })
+    Some(Written {
+        status: response.status,
+        bytes: text.finish()?,
+        rest: &[],
+    })
 }

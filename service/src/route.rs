@@ -55,8 +55,19 @@ const PUBLIC: &[Lane] = &[Lane::Anonymous];
 const LOCAL: &[Lane] = &[Lane::LocalHealth];
 const EVERY: &[Lane] = &[Lane::Anonymous, Lane::LocalHealth, Lane::ProviderHealth];
 
-const fn route(path: &'static str, methods: Methods, lanes: &'static [Lane], handler: Handler) -> Route {
-    Route { path, methods, lanes, body_bytes_max: 0, handler }
+const fn route(
+    path: &'static str,
+    methods: Methods,
+    lanes: &'static [Lane],
+    handler: Handler,
+) -> Route {
+    Route {
+        path,
+        methods,
+        lanes,
+        body_bytes_max: 0,
+        handler,
+    }
 }
 
 /// Every route there is.
@@ -73,7 +84,10 @@ pub static ROUTES: &[Route] = &[
     route("/readyz", READ, LOCAL, Handler::Readiness),
     route("/api/status", READ, LOCAL, Handler::Status),
     route("/api/evidence", READ, LOCAL, Handler::Evidence),
-    Route { body_bytes_max: 256, ..route("/drain", POST, LOCAL, Handler::Drain) },
+    Route {
+        body_bytes_max: 256,
+        ..route("/drain", POST, LOCAL, Handler::Drain)
+    },
 ];
 
 /// Why a request reaches no handler.
@@ -165,7 +179,12 @@ mod tests {
                     if route.lanes.contains(&lane) {
                         assert_eq!(decided, Ok(route.path));
                     } else {
-                        assert_eq!(decided, Err(Denial::NotOnThisLane), "{} {lane:?}", route.path);
+                        assert_eq!(
+                            decided,
+                            Err(Denial::NotOnThisLane),
+                            "{} {lane:?}",
+                            route.path
+                        );
                     }
                 }
             }
@@ -184,10 +203,22 @@ mod tests {
 
     #[test]
     fn unknown_paths_are_missing_in_public_and_denied_elsewhere() {
-        assert_eq!(decided(Lane::Anonymous, "GET /nothing"), Err(Denial::NotFound));
+        assert_eq!(
+            decided(Lane::Anonymous, "GET /nothing"),
+            Err(Denial::NotFound)
+        );
         for lane in [Lane::LocalHealth, Lane::ProviderHealth] {
-            for path in ["/nothing", "/login", "/app.js", "/.well-known/acme-challenge/x", "/recovery"] {
-                assert_eq!(decided(lane, &format!("GET {path}")), Err(Denial::NotOnThisLane));
+            for path in [
+                "/nothing",
+                "/login",
+                "/app.js",
+                "/.well-known/acme-challenge/x",
+                "/recovery",
+            ] {
+                assert_eq!(
+                    decided(lane, &format!("GET {path}")),
+                    Err(Denial::NotOnThisLane)
+                );
             }
         }
     }
@@ -195,16 +226,29 @@ mod tests {
     #[test]
     fn other_methods_are_not_allowed_and_unknown_ones_unknown() {
         for lane in Lane::ALL {
-            assert_eq!(decided(lane, "POST /healthz"), Err(Denial::MethodNotAllowed(READ)));
+            assert_eq!(
+                decided(lane, "POST /healthz"),
+                Err(Denial::MethodNotAllowed(READ))
+            );
             assert_eq!(decided(lane, "BREW /healthz"), Err(Denial::MethodUnknown));
         }
-        assert_eq!(decided(Lane::LocalHealth, "GET /drain"), Err(Denial::MethodNotAllowed(POST)));
+        assert_eq!(
+            decided(Lane::LocalHealth, "GET /drain"),
+            Err(Denial::MethodNotAllowed(POST))
+        );
         assert_eq!(decided(Lane::Anonymous, "OPTIONS *"), Ok("*"));
-        assert_eq!(decided(Lane::Anonymous, "CONNECT a:443"), Err(Denial::MethodUnknown));
+        assert_eq!(
+            decided(Lane::Anonymous, "CONNECT a:443"),
+            Err(Denial::MethodUnknown)
+        );
     }
 
     #[test]
     fn only_drain_takes_a_body() {
-        assert!(ROUTES.iter().all(|route| (route.body_bytes_max > 0) == (route.path == "/drain")));
+        assert!(
+            ROUTES
+                .iter()
+                .all(|route| (route.body_bytes_max > 0) == (route.path == "/drain"))
+        );
     }
 }

@@ -23,8 +23,8 @@
 //!    needs a deadline is refused.
 
 use ingress_ledger::{
-    AcceptBackoff, AcceptFailure, BackoffLimits, ConnectionPermits, IngressLedger, Instant, Issuer, Lane,
-    OpenError, PerLane, Span,
+    AcceptBackoff, AcceptFailure, BackoffLimits, ConnectionPermits, IngressLedger, Instant, Issuer,
+    Lane, OpenError, PerLane, Span,
 };
 
 use crate::action::{Action, Unanswered};
@@ -140,11 +140,17 @@ impl State {
     }
 
     pub(crate) fn is_enabled(&self, lane: Lane) -> bool {
-        self.policy.as_ref().is_some_and(|policy| policy.profile.is_enabled(lane))
+        self.policy
+            .as_ref()
+            .is_some_and(|policy| policy.profile.is_enabled(lane))
     }
 
     pub(crate) const fn serving_state(&self) -> ServingState {
-        if self.drain.is_some() { ServingState::Draining } else { ServingState::Serving }
+        if self.drain.is_some() {
+            ServingState::Draining
+        } else {
+            ServingState::Serving
+        }
     }
 
     /// The present date, rendered once a second.
@@ -211,8 +217,14 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         if limits.slots.count() as usize > SLOTS || limits.connections.count() as usize > CONNS {
             return Err(StartError::MemoryTooSmall);
         }
-        state.ledger.open(&config.policy.profile).map_err(StartError::Ledger)?;
-        state.permits.open(&config.policy.profile).map_err(StartError::Ledger)?;
+        state
+            .ledger
+            .open(&config.policy.profile)
+            .map_err(StartError::Ledger)?;
+        state
+            .permits
+            .open(&config.policy.profile)
+            .map_err(StartError::Ledger)?;
         state.policy = Some(config.policy);
         state.jitter = config.jitter;
         state.started = config.now;
@@ -266,14 +278,18 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
     /// A receive finished with `bytes` payload bytes in its window; 0: the peer sends no more.
     pub fn received(&mut self, conn: ConnId, bytes: usize, now: Now) {
         self.observe(now);
-        let Some(parts) = self.memory.parts(conn) else { return };
+        let Some(parts) = self.memory.parts(conn) else {
+            return;
+        };
         if !core::mem::take(&mut parts.record.outstanding.receive) {
             return;
         }
         parts.record.input.close_window(parts.input, bytes);
         parts.record.peer_closed |= bytes == 0;
         match parts.record.phase {
-            Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body if bytes > 0 => self.advance(conn, now),
+            Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body if bytes > 0 => {
+                self.advance(conn, now)
+            }
             Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body => self.close_after_peer(conn),
             Phase::Answering | Phase::Lingering => self.discard(conn, bytes),
             Phase::Free | Phase::Waiting | Phase::Closing => {}
@@ -293,7 +309,9 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
     /// A send finished: the socket took the first `bytes` of its payload.
     pub fn sent(&mut self, conn: ConnId, bytes: usize, now: Now) {
         self.observe(now);
-        let Some((record, area)) = self.memory.output(conn) else { return };
+        let Some((record, area)) = self.memory.output(conn) else {
+            return;
+        };
         if !core::mem::take(&mut record.outstanding.send) || record.phase == Phase::Closing {
             return;
         }
@@ -344,7 +362,9 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
             while let Some(index) = self.memory.ready.first(list) {
                 self.memory.ready.remove(index);
                 let conn = self.memory.id_of(index)?;
-                let Some(record) = self.memory.record(conn) else { continue };
+                let Some(record) = self.memory.record(conn) else {
+                    continue;
+                };
                 let action = take_action(conn, &mut record.wanted, &mut record.outstanding);
                 if !record.wanted.is_empty() {
                     self.memory.ready.push(list, index);
@@ -361,8 +381,17 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let mut next = self.memory.deadlines.next();
-        let resumes = Lane::ALL.map(|lane| self.state.backoff.resumes(lane).filter(|at| *at > self.state.clock));
-        let others = [self.state.ledger.next_expiry(), self.evidence_at(), self.drain_deadline()];
+        let resumes = Lane::ALL.map(|lane| {
+            self.state
+                .backoff
+                .resumes(lane)
+                .filter(|at| *at > self.state.clock)
+        });
+        let others = [
+            self.state.ledger.next_expiry(),
+            self.evidence_at(),
+            self.drain_deadline(),
+        ];
         for at in resumes.into_iter().chain(others).flatten() {
             next = Some(next.map_or(at, |next| next.min(at)));
         }
@@ -399,7 +428,12 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         if !quiet || state.reported == state.activity {
             return None;
         }
-        Some(state.active_at.after(SETTLE).min(state.reported_at.after(EVIDENCE_AGE_MAX)))
+        Some(
+            state
+                .active_at
+                .after(SETTLE)
+                .min(state.reported_at.after(EVIDENCE_AGE_MAX)),
+        )
     }
 
     fn observe(&mut self, now: Now) {
@@ -419,7 +453,11 @@ pub(crate) enum Ending {
 }
 
 /// Moves the most urgent wanted operation over to the outstanding ones.
-fn take_action(conn: ConnId, wanted: &mut Operations, outstanding: &mut Operations) -> Option<Action> {
+fn take_action(
+    conn: ConnId,
+    wanted: &mut Operations,
+    outstanding: &mut Operations,
+) -> Option<Action> {
     if core::mem::take(&mut wanted.abort) {
         outstanding.abort = true;
         return Some(Action::Abort(conn));

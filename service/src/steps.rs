@@ -28,28 +28,44 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         self.state.live = self.state.live.saturating_add(1);
         if let Some(record) = self.memory.record(conn) {
             let generation = record.generation;
-            *record = Record { generation, usage, permit, refusal, phase: Phase::Fresh, ..Record::FREE };
+            *record = Record {
+                generation,
+                usage,
+                permit,
+                refusal,
+                phase: Phase::Fresh,
+                ..Record::FREE
+            };
         }
     }
 
     /// Where the connection stands.
     pub(crate) fn phase(&self, conn: ConnId) -> Phase {
-        self.memory.peek(conn).map_or(Phase::Free, |record| record.phase)
+        self.memory
+            .peek(conn)
+            .map_or(Phase::Free, |record| record.phase)
     }
 
     /// What the connection is charged to.
     pub(crate) fn lane(&self, conn: ConnId) -> Lane {
-        self.memory.peek(conn).map_or(Lane::Anonymous, |record| record.lane())
+        self.memory
+            .peek(conn)
+            .map_or(Lane::Anonymous, |record| record.lane())
     }
 
     /// How long the phases of a lane may take.
     pub(crate) fn phases(&self, lane: Lane) -> LanePhases {
-        self.state.policy.as_ref().map_or(DEFAULT_PHASES[lane], |policy| policy.phases[lane])
+        self.state
+            .policy
+            .as_ref()
+            .map_or(DEFAULT_PHASES[lane], |policy| policy.phases[lane])
     }
 
     /// Moves a connection to another phase; keeps the list of idle ones and the count of busy ones.
     pub(crate) fn enter(&mut self, conn: ConnId, phase: Phase) {
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         let before = core::mem::replace(&mut record.phase, phase);
         let lane = record.lane();
         match (before.is_quiet(), phase.is_quiet()) {
@@ -74,7 +90,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// Asks the caller for a receive, unless one is under way.
     pub(crate) fn want_receive(&mut self, conn: ConnId) {
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         if !record.outstanding.receive && !record.wanted.receive {
             record.wanted.receive = true;
             let list = list_of(record.lane());
@@ -84,7 +102,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// Asks the caller for a send, unless one is under way.
     pub(crate) fn want_send(&mut self, conn: ConnId) {
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         if !record.outstanding.send && !record.wanted.send {
             record.wanted.send = true;
             let list = list_of(record.lane());
@@ -94,7 +114,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// More of a request must come: which phase that is, how long it may take, and the receive.
     pub(crate) fn await_more(&mut self, conn: ConnId, now: Now) {
-        let Some(record) = self.memory.record(conn) else { return };
+        let Some(record) = self.memory.record(conn) else {
+            return;
+        };
         if record.peer_closed {
             return self.close_after_peer(conn);
         }
@@ -109,7 +131,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         self.enter(conn, phase);
         match (before, phase) {
             // A head may take as long as the phase from its start, and its start is the accept.
-            (Phase::Fresh, Phase::Fresh | Phase::Head) | (Phase::Head, Phase::Head) | (Phase::Body, Phase::Body) => {}
+            (Phase::Fresh, Phase::Fresh | Phase::Head)
+            | (Phase::Head, Phase::Head)
+            | (Phase::Body, Phase::Body) => {}
             (_, Phase::Head) => self.set_deadline(conn, now.map(|now| now.after(phases.head))),
             (_, Phase::Body) => self.set_deadline(conn, now.map(|now| now.after(phases.body))),
             _ => self.set_deadline(conn, now.map(|now| now.after(phases.idle))),
@@ -128,15 +152,22 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Puts a refusing answer into the connection's note area and has it sent.
     pub(crate) fn answer(&mut self, conn: ConnId, problem: Problem, after: After, now: Now) {
         let date = self.state.date();
-        let Some(parts) = self.memory.parts(conn) else { return };
+        let Some(parts) = self.memory.parts(conn) else {
+            return;
+        };
         let lane = parts.record.lane();
         let shape = Shape {
             connection: connection_field(after, parts.record.request.version),
             head_only: parts.record.request.head_only,
             date: date.as_ref(),
         };
-        let area = parts.note.get_mut(PREFIX..PREFIX.saturating_add(NOTE_BYTES)).unwrap_or_default();
-        let Some(bytes) = problem.write(lane, shape, area) else { return self.end(conn, Ending::Abort) };
+        let area = parts
+            .note
+            .get_mut(PREFIX..PREFIX.saturating_add(NOTE_BYTES))
+            .unwrap_or_default();
+        let Some(bytes) = problem.write(lane, shape, area) else {
+            return self.end(conn, Ending::Abort);
+        };
         parts.record.output = Output::start(Source::Note, bytes, &[]);
         parts.record.after = after;
         parts.record.body = None;
@@ -149,7 +180,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// Has the handler of the request's route write into a slot. False if it could not.
     pub(crate) fn respond(&mut self, conn: ConnId, after: After, now: Now) -> bool {
-        let Some(slot) = self.memory.claim_slot() else { return false };
+        let Some(slot) = self.memory.claim_slot() else {
+            return false;
+        };
         let Some(record) = self.memory.record(conn) else {
             self.memory.free_slot(slot);
             return false;
@@ -158,7 +191,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         record.after = after;
         record.output = Output::start(Source::Slot, 0, &[]);
         let (request, lane) = (record.request, record.lane());
-        let Some(handler) = request.route.map(|route| route.handler) else { return false };
+        let Some(handler) = request.route.map(|route| route.handler) else {
+            return false;
+        };
         let mut drain_ms = 0;
         let mut after = after;
         if handler == Handler::Drain {
@@ -179,9 +214,15 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             is_cached: request.is_cached,
             drain_ms,
         };
-        let Some((record, area)) = self.memory.output(conn) else { return false };
-        let area = area.get_mut(PREFIX..PREFIX.saturating_add(SLOT_BYTES)).unwrap_or_default();
-        let Some(written) = respond::serve(handler, &context, shape, area) else { return false };
+        let Some((record, area)) = self.memory.output(conn) else {
+            return false;
+        };
+        let area = area
+            .get_mut(PREFIX..PREFIX.saturating_add(SLOT_BYTES))
+            .unwrap_or_default();
+        let Some(written) = respond::serve(handler, &context, shape, area) else {
+            return false;
+        };
         record.output = Output::start(Source::Slot, written.bytes, written.rest);
         record.after = after;
         self.count_response(lane, written.status);
@@ -197,7 +238,10 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// The connection's deadline has passed: what that means depends on the phase.
     pub(crate) fn time_out(&mut self, conn: ConnId, now: Now) {
         let phase = self.phase(conn);
-        if !matches!(phase, Phase::Free | Phase::Idle | Phase::Lingering | Phase::Closing) {
+        if !matches!(
+            phase,
+            Phase::Free | Phase::Idle | Phase::Lingering | Phase::Closing
+        ) {
             self.count_time_out(conn);
         }
         match phase {
@@ -219,7 +263,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     }
 
     fn has_output(&self, conn: ConnId) -> bool {
-        self.memory.peek(conn).is_some_and(|record| !record.output.is_empty())
+        self.memory
+            .peek(conn)
+            .is_some_and(|record| !record.output.is_empty())
     }
 
     fn count_response(&mut self, lane: Lane, status: Status) {

@@ -77,7 +77,11 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
         if record.generation != conn.generation() || record.phase == Phase::Free {
             return None;
         }
-        Some(Parts { record, input: &mut self.inputs.get_mut(index)?.0, note: &mut self.notes.get_mut(index)?.0 })
+        Some(Parts {
+            record,
+            input: &mut self.inputs.get_mut(index)?.0,
+            note: &mut self.notes.get_mut(index)?.0,
+        })
     }
 
     /// A connection's record with the area that its output is in.

@@ -15,11 +15,18 @@ enum Stage {
     /// This many bytes of a `Content-Length` body are still to come.
     Counted(usize),
     /// In a chunk size, before any extension.
-    Size { value: usize, digits: u8 },
+    Size {
+        value: usize,
+        digits: u8,
+    },
     /// In a chunk extension, which is skipped.
-    Extension { value: usize },
+    Extension {
+        value: usize,
+    },
     /// After the CR of a size line.
-    SizeEnd { value: usize },
+    SizeEnd {
+        value: usize,
+    },
     /// This many bytes of a chunk are still to come.
     Data(usize),
     /// At the CR, then at the LF after a chunk.
@@ -65,9 +72,17 @@ impl BodyReader {
                 _ => return Err(Fault::BodyTooLarge),
             },
             BodyFraming::Chunked if limit == 0 => return Err(Fault::BodyTooLarge),
-            BodyFraming::Chunked => Stage::Size { value: 0, digits: 0 },
+            BodyFraming::Chunked => Stage::Size {
+                value: 0,
+                digits: 0,
+            },
         };
-        Ok(Self { stage, decoded: 0, overhead: 0, limit })
+        Ok(Self {
+            stage,
+            decoded: 0,
+            overhead: 0,
+            limit,
+        })
     }
 
     /// Body bytes decoded so far.
@@ -94,20 +109,30 @@ impl BodyReader {
                 Stage::Done => return Ok(BodyProgress::Whole),
                 Stage::Counted(left) => {
                     let left = self.take(input, read, left);
-                    self.stage = if left == 0 { Stage::Done } else { Stage::Counted(left) };
+                    self.stage = if left == 0 {
+                        Stage::Done
+                    } else {
+                        Stage::Counted(left)
+                    };
                     if left > 0 {
                         return Ok(BodyProgress::Partial);
                     }
                 }
                 Stage::Data(left) => {
                     let left = self.take(input, read, left);
-                    self.stage = if left == 0 { Stage::DataCr } else { Stage::Data(left) };
+                    self.stage = if left == 0 {
+                        Stage::DataCr
+                    } else {
+                        Stage::Data(left)
+                    };
                     if left > 0 {
                         return Ok(BodyProgress::Partial);
                     }
                 }
                 stage => {
-                    let Some(byte) = input.get(*read).copied() else { return Ok(BodyProgress::Partial) };
+                    let Some(byte) = input.get(*read).copied() else {
+                        return Ok(BodyProgress::Partial);
+                    };
                     *read = read.saturating_add(1);
                     self.overhead = self.overhead.saturating_add(1);
                     if self.overhead > OVERHEAD_MAX {
@@ -143,16 +168,26 @@ impl BodyReader {
                 if self.decoded.saturating_add(value) > self.limit {
                     return Err(Fault::BodyTooLarge);
                 }
-                Stage::Size { value, digits: digits.saturating_add(1) }
+                Stage::Size {
+                    value,
+                    digits: digits.saturating_add(1),
+                }
             }
             (Stage::Size { digits: 0, .. }, _) => return Err(Fault::ChunkInvalid),
-            (Stage::Size { value, .. } | Stage::Extension { value }, b'\r') => Stage::SizeEnd { value },
+            (Stage::Size { value, .. } | Stage::Extension { value }, b'\r') => {
+                Stage::SizeEnd { value }
+            }
             (Stage::Size { value, .. }, b';') => Stage::Extension { value },
-            (Stage::Extension { value }, b'\t' | b' '..=b'~' | 0x80..) => Stage::Extension { value },
+            (Stage::Extension { value }, b'\t' | b' '..=b'~' | 0x80..) => {
+                Stage::Extension { value }
+            }
             (Stage::SizeEnd { value: 0 }, b'\n') => Stage::TrailerStart,
             (Stage::SizeEnd { value }, b'\n') => Stage::Data(value),
             (Stage::DataCr, b'\r') => Stage::DataLf,
-            (Stage::DataLf, b'\n') => Stage::Size { value: 0, digits: 0 },
+            (Stage::DataLf, b'\n') => Stage::Size {
+                value: 0,
+                digits: 0,
+            },
             (Stage::TrailerStart, b'\r') => Stage::LastLf,
             (Stage::TrailerStart, b'!'..=b'~') => Stage::Trailer,
             (Stage::Trailer, b'\r') => Stage::TrailerLf,
@@ -169,7 +204,12 @@ mod tests {
     use super::*;
 
     /// Feeds `wire` in pieces of `piece` bytes; returns body and leftover.
-    fn read(framing: BodyFraming, wire: &[u8], piece: usize, limit: usize) -> Result<(Vec<u8>, Vec<u8>), Fault> {
+    fn read(
+        framing: BodyFraming,
+        wire: &[u8],
+        piece: usize,
+        limit: usize,
+    ) -> Result<(Vec<u8>, Vec<u8>), Fault> {
         let mut reader = BodyReader::new(framing, limit)?;
         let mut input = Vec::new();
         let mut at = 0;
@@ -187,10 +227,15 @@ mod tests {
 
     #[test]
     fn a_chunked_body_decodes_however_it_is_split() {
-        let wire = b"5\r\nhello\r\n1;ext=\"a b\"\r\n,\r\n00006\r\n world\r\n0\r\nTrailer: x\r\n\r\nGET";
+        let wire =
+            b"5\r\nhello\r\n1;ext=\"a b\"\r\n,\r\n00006\r\n world\r\n0\r\nTrailer: x\r\n\r\nGET";
         for piece in 1..wire.len() {
             let (body, left) = read(BodyFraming::Chunked, wire, piece, 100).unwrap();
-            assert_eq!((&body[..], &left[..]), (&b"hello, world"[..], &b"GET"[..]), "{piece}");
+            assert_eq!(
+                (&body[..], &left[..]),
+                (&b"hello, world"[..], &b"GET"[..]),
+                "{piece}"
+            );
         }
     }
 
@@ -205,30 +250,78 @@ mod tests {
     #[test]
     fn malformed_chunks_are_refused() {
         for wire in [
-            &b"\r\n"[..], b";\r\n", b"g\r\n", b"-1\r\n", b"+1\r\n", b"0x1\r\n", b" 1\r\n", b"1 \r\n", b"1\n", b"1\r\r",
-            b"1\r\nab", b"1\r\na\n", b"1\r\na\rb", b"0\r\n\n", b"0\r\n a: b", b"0\r\nA: b\n", b"1;\0", b"00000000000000001\r\n",
+            &b"\r\n"[..],
+            b";\r\n",
+            b"g\r\n",
+            b"-1\r\n",
+            b"+1\r\n",
+            b"0x1\r\n",
+            b" 1\r\n",
+            b"1 \r\n",
+            b"1\n",
+            b"1\r\r",
+            b"1\r\nab",
+            b"1\r\na\n",
+            b"1\r\na\rb",
+            b"0\r\n\n",
+            b"0\r\n a: b",
+            b"0\r\nA: b\n",
+            b"1;\0",
+            b"00000000000000001\r\n",
         ] {
-            assert_eq!(read(BodyFraming::Chunked, wire, 64, 100), Err(Fault::ChunkInvalid), "{}", wire.escape_ascii());
+            assert_eq!(
+                read(BodyFraming::Chunked, wire, 64, 100),
+                Err(Fault::ChunkInvalid),
+                "{}",
+                wire.escape_ascii()
+            );
         }
     }
 
     #[test]
     fn a_body_larger_than_the_limit_is_refused_before_it_arrives() {
-        assert_eq!(BodyReader::new(BodyFraming::Length(6), 5), Err(Fault::BodyTooLarge));
-        assert_eq!(BodyReader::new(BodyFraming::Length(u64::MAX), 5), Err(Fault::BodyTooLarge));
-        assert_eq!(BodyReader::new(BodyFraming::Chunked, 0), Err(Fault::BodyTooLarge));
-        assert_eq!(read(BodyFraming::Chunked, b"6\r\n", 64, 5), Err(Fault::BodyTooLarge));
-        assert_eq!(read(BodyFraming::Chunked, b"3\r\nabc\r\n3\r\n", 64, 5), Err(Fault::BodyTooLarge));
-        assert_eq!(read(BodyFraming::Chunked, b"ffffffffffffffff\r\n", 64, 5), Err(Fault::BodyTooLarge));
+        assert_eq!(
+            BodyReader::new(BodyFraming::Length(6), 5),
+            Err(Fault::BodyTooLarge)
+        );
+        assert_eq!(
+            BodyReader::new(BodyFraming::Length(u64::MAX), 5),
+            Err(Fault::BodyTooLarge)
+        );
+        assert_eq!(
+            BodyReader::new(BodyFraming::Chunked, 0),
+            Err(Fault::BodyTooLarge)
+        );
+        assert_eq!(
+            read(BodyFraming::Chunked, b"6\r\n", 64, 5),
+            Err(Fault::BodyTooLarge)
+        );
+        assert_eq!(
+            read(BodyFraming::Chunked, b"3\r\nabc\r\n3\r\n", 64, 5),
+            Err(Fault::BodyTooLarge)
+        );
+        assert_eq!(
+            read(BodyFraming::Chunked, b"ffffffffffffffff\r\n", 64, 5),
+            Err(Fault::BodyTooLarge)
+        );
     }
 
     #[test]
     fn extensions_and_trailers_are_bounded() {
         let long = [b"1;", &[b'a'; OVERHEAD_MAX][..]].concat();
-        assert_eq!(read(BodyFraming::Chunked, &long, 64, 100), Err(Fault::ChunkOverhead));
+        assert_eq!(
+            read(BodyFraming::Chunked, &long, 64, 100),
+            Err(Fault::ChunkOverhead)
+        );
         let trailers = [b"0\r\n", &b"A: b\r\n".repeat(200)[..]].concat();
-        assert_eq!(read(BodyFraming::Chunked, &trailers, 64, 100), Err(Fault::ChunkOverhead));
+        assert_eq!(
+            read(BodyFraming::Chunked, &trailers, 64, 100),
+            Err(Fault::ChunkOverhead)
+        );
         let tiny = b"1\r\na\r\n".repeat(300);
-        assert_eq!(read(BodyFraming::Chunked, &tiny, 64, 1000), Err(Fault::ChunkOverhead));
+        assert_eq!(
+            read(BodyFraming::Chunked, &tiny, 64, 1000),
+            Err(Fault::ChunkOverhead)
+        );
     }
 }

@@ -8,8 +8,9 @@ pub struct HttpDate {
 }
 
 const WEEKDAYS: [&[u8; 3]; 7] = [b"Thu", b"Fri", b"Sat", b"Sun", b"Mon", b"Tue", b"Wed"];
-const MONTHS: [&[u8; 3]; 12] =
-    [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+const MONTHS: [&[u8; 3]; 12] = [
+    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
+];
 const SECONDS_PER_DAY: u64 = 86_400;
 /// 9999-12-31T23:59:59Z: the last second that four digits of year can say.
 const LAST_SECOND: u64 = 253_402_300_799;
@@ -22,10 +23,20 @@ impl HttpDate {
         let (days, of_day) = (clamped / SECONDS_PER_DAY, clamped % SECONDS_PER_DAY);
         let (year, month, day) = civil_from_days(days);
         let mut text = *b"Thu, 01 Jan 1970 00:00:00 GMT";
-        let weekday = WEEKDAYS.get(usize::try_from(days % 7).unwrap_or(0)).copied().unwrap_or(b"Thu");
+        let weekday = WEEKDAYS
+            .get(usize::try_from(days % 7).unwrap_or(0))
+            .copied()
+            .unwrap_or(b"Thu");
         put(&mut text, 0, weekday);
         put_digits(&mut text, 5, 2, day);
-        put(&mut text, 8, MONTHS.get(usize::try_from(month).unwrap_or(0)).copied().unwrap_or(b"Jan"));
+        put(
+            &mut text,
+            8,
+            MONTHS
+                .get(usize::try_from(month).unwrap_or(0))
+                .copied()
+                .unwrap_or(b"Jan"),
+        );
         put_digits(&mut text, 12, 4, year);
         put_digits(&mut text, 17, 2, of_day / 3600);
         put_digits(&mut text, 20, 2, of_day / 60 % 60);
@@ -106,7 +117,10 @@ mod tests {
             (LAST_SECOND, "Fri, 31 Dec 9999 23:59:59 GMT"),
             (u64::MAX, "Fri, 31 Dec 9999 23:59:59 GMT"),
         ] {
-            assert_eq!(core::str::from_utf8(HttpDate::from_unix_seconds(second).as_bytes()), Ok(expected));
+            assert_eq!(
+                core::str::from_utf8(HttpDate::from_unix_seconds(second).as_bytes()),
+                Ok(expected)
+            );
         }
     }
 }

@@ -105,7 +105,11 @@ mod tests {
         for (place, fault) in Fault::ALL.iter().enumerate() {
             assert!(fault.status().code() >= 400);
             assert!(fault.explain().ends_with('.'));
-            assert!(Fault::ALL[place + 1..].iter().all(|other| other.code() != fault.code()));
+            assert!(
+                Fault::ALL[place + 1..]
+                    .iter()
+                    .all(|other| other.code() != fault.code())
+            );
         }
     }
 }

@@ -53,7 +53,11 @@ impl FramingFields {
         let last = codings.next_back().unwrap_or_default();
         let ends_once = last.eq_ignore_ascii_case(b"chunked")
             && codings.all(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"chunked"));
-        Err(if ends_once { Fault::CodingUnknown } else { Fault::CodingInvalid })
+        Err(if ends_once {
+            Fault::CodingUnknown
+        } else {
+            Fault::CodingInvalid
+        })
     }
 
     /// The body's framing.
@@ -78,9 +82,11 @@ pub fn parse_decimal(text: &[u8]) -> Option<u64> {
         return None;
     }
     text.iter().try_fold(0u64, |number, byte| match byte {
-        b'0'..=b'9' => {
-            Some(number.saturating_mul(10).saturating_add(u64::from(byte.saturating_sub(b'0'))))
-        }
+        b'0'..=b'9' => Some(
+            number
+                .saturating_mul(10)
+                .saturating_add(u64::from(byte.saturating_sub(b'0'))),
+        ),
         _ => None,
     })
 }
@@ -109,8 +115,13 @@ mod tests {
     fn content_length_is_one_decimal_number() {
         assert_eq!(lengths(&["0"]), Ok(BodyFraming::None));
         assert_eq!(lengths(&["007"]), Ok(BodyFraming::Length(7)));
-        assert_eq!(lengths(&["99999999999999999999999"]), Ok(BodyFraming::Length(u64::MAX)));
-        for bad in ["", "+5", "-5", "5,5", "5, 5", "5 5", "0x5", "5.", "\u{665}", "5;a"] {
+        assert_eq!(
+            lengths(&["99999999999999999999999"]),
+            Ok(BodyFraming::Length(u64::MAX))
+        );
+        for bad in [
+            "", "+5", "-5", "5,5", "5, 5", "5 5", "0x5", "5.", "\u{665}", "5;a",
+        ] {
             assert_eq!(lengths(&[bad]), Err(Fault::LengthInvalid), "{bad}");
         }
     }
@@ -125,7 +136,16 @@ mod tests {
     fn transfer_encoding_is_chunked_once() {
         assert_eq!(codings(&["chunked"]), Ok(BodyFraming::Chunked));
         assert_eq!(codings(&["CHUNKED"]), Ok(BodyFraming::Chunked));
-        for bad in ["", "chunked, chunked", "chunked, identity", "chunked,", ",chunked", "xchunked", "identity", "chunked;q=1"] {
+        for bad in [
+            "",
+            "chunked, chunked",
+            "chunked, identity",
+            "chunked,",
+            ",chunked",
+            "xchunked",
+            "identity",
+            "chunked;q=1",
+        ] {
             assert_eq!(codings(&[bad]), Err(Fault::CodingInvalid), "{bad}");
         }
         assert_eq!(codings(&["gzip, chunked"]), Err(Fault::CodingUnknown));
@@ -147,6 +167,9 @@ mod tests {
     fn http_1_0_has_no_chunks() {
         let mut fields = FramingFields::default();
         fields.transfer_encoding(b"chunked").unwrap();
-        assert_eq!(fields.resolve(Version::Http10), Err(Fault::CodingInOldVersion));
+        assert_eq!(
+            fields.resolve(Version::Http10),
+            Err(Fault::CodingInOldVersion)
+        );
     }
 }

@@ -72,7 +72,11 @@ impl<'a> RequestLine<'a> {
         if target.is_empty() || !target.iter().all(u8::is_ascii_graphic) {
             return Err(Fault::TargetForm);
         }
-        Ok(Self { method, target, version })
+        Ok(Self {
+            method,
+            target,
+            version,
+        })
     }
 }
 
@@ -115,14 +119,19 @@ impl<'a> Head<'a> {
     /// # Errors
     /// The [`Fault`] that it is refused with.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Fault> {
-        let line_end = bytes.windows(2).position(|pair| pair == b"\r\n").ok_or(Fault::RequestLine)?;
+        let line_end = bytes
+            .windows(2)
+            .position(|pair| pair == b"\r\n")
+            .ok_or(Fault::RequestLine)?;
         let line = RequestLine::parse(bytes.get(..line_end).unwrap_or_default())?;
         let method = Method::recognise(line.method);
         let fields = bytes.get(line_end.saturating_add(2)..).unwrap_or_default();
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let headers = match httparse::parse_headers(fields, &mut headers) {
             Ok(httparse::Status::Complete((_, headers))) => headers,
-            Ok(httparse::Status::Partial) | Err(httparse::Error::HeaderName) => return Err(Fault::HeaderName),
+            Ok(httparse::Status::Partial) | Err(httparse::Error::HeaderName) => {
+                return Err(Fault::HeaderName);
+            }
             Err(httparse::Error::TooManyHeaders) => return Err(Fault::TooManyHeaders),
             Err(_) => return Err(Fault::HeaderValue),
         };
@@ -227,7 +236,9 @@ impl<'a> Fields<'a> {
         match self.expect {
             Once::Absent => Ok(Expectation::Nothing),
             _ if version == Version::Http10 => Ok(Expectation::Nothing),
-            Once::Single(value) if value.eq_ignore_ascii_case(b"100-continue") => Ok(Expectation::Continue),
+            Once::Single(value) if value.eq_ignore_ascii_case(b"100-continue") => {
+                Ok(Expectation::Continue)
+            }
             Once::Single(_) | Once::Repeated => Err(Fault::ExpectationUnknown),
         }
     }
@@ -235,7 +246,10 @@ impl<'a> Fields<'a> {
 
 /// The items of a comma-separated list, trimmed, empty ones left out.
 pub(crate) fn list_items(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|item| !item.is_empty())
+    value
+        .split(|byte| *byte == b',')
+        .map(<[u8]>::trim_ascii)
+        .filter(|item| !item.is_empty())
 }
 
 #[cfg(test)]
@@ -263,7 +277,12 @@ mod tests {
             (b"GET", Fault::RequestLine),
             (b"GET /\xff HTTP/1.1", Fault::TargetForm),
         ] {
-            assert_eq!(RequestLine::parse(line), Err(expected), "{}", line.escape_ascii());
+            assert_eq!(
+                RequestLine::parse(line),
+                Err(expected),
+                "{}",
+                line.escape_ascii()
+            );
         }
         let long = [b"GET /", &[b'a'; TARGET_MAX][..], b" HTTP/1.1"].concat();
         assert_eq!(RequestLine::parse(&long), Err(Fault::TargetTooLong));
@@ -288,7 +307,11 @@ mod tests {
             ("Host: a:8x\r\n", Fault::HostInvalid),
             ("Host: a\r\nExpect: 200-ok\r\n", Fault::ExpectationUnknown),
         ] {
-            assert_eq!(fault(format!("GET / HTTP/1.1\r\n{fields}\r\n").as_bytes()), expected, "{fields}");
+            assert_eq!(
+                fault(format!("GET / HTTP/1.1\r\n{fields}\r\n").as_bytes()),
+                expected,
+                "{fields}"
+            );
         }
         let many = "A: b\r\n".repeat(HEADERS_MAX);
         assert_eq!(
@@ -301,13 +324,29 @@ mod tests {
     fn persistence_follows_version_and_connection() {
         for (head, expected) in [
             ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", Persistence::KeepAlive),
-            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: foo, CLOSE\r\n\r\n", Persistence::Close),
-            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", Persistence::Close),
+            (
+                "GET / HTTP/1.1\r\nHost: a\r\nConnection: foo, CLOSE\r\n\r\n",
+                Persistence::Close,
+            ),
+            (
+                "GET / HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n",
+                Persistence::Close,
+            ),
             ("GET / HTTP/1.0\r\n\r\n", Persistence::Close),
-            ("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", Persistence::KeepAlive),
-            ("GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n", Persistence::Close),
+            (
+                "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",
+                Persistence::KeepAlive,
+            ),
+            (
+                "GET / HTTP/1.0\r\nConnection: keep-alive, close\r\n\r\n",
+                Persistence::Close,
+            ),
         ] {
-            assert_eq!(Head::parse(head.as_bytes()).unwrap().persistence, expected, "{head}");
+            assert_eq!(
+                Head::parse(head.as_bytes()).unwrap().persistence,
+                expected,
+                "{head}"
+            );
         }
     }
 
@@ -326,7 +365,9 @@ mod tests {
 
     #[test]
     fn an_old_client_needs_no_host_and_expects_nothing() {
-        let head = Head::parse(b"POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n").unwrap();
+        let head =
+            Head::parse(b"POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+                .unwrap();
         assert_eq!(head.expectation, Expectation::Nothing);
     }
 }

@@ -115,7 +115,9 @@ mod tests {
         for method in Methods(0x7f).iter() {
             assert_eq!(Method::recognise(method.name().as_bytes()), Some(method));
         }
-        for name in ["get", "Get", "GETT", "GE", "", "CONNECT", "TRACE", "PRI", "BREW"] {
+        for name in [
+            "get", "Get", "GETT", "GE", "", "CONNECT", "TRACE", "PRI", "BREW",
+        ] {
             assert_eq!(Method::recognise(name.as_bytes()), None, "{name}");
         }
     }

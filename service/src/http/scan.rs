@@ -42,7 +42,13 @@ impl HeadScan {
     /// A scan that has seen nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self { seen: 0, line: 0, begin: 0, empty_lines: 0, request_line_seen: false }
+        Self {
+            seen: 0,
+            line: 0,
+            begin: 0,
+            empty_lines: 0,
+            request_line_seen: false,
+        }
     }
 
     /// Whether a request has begun: something other than empty lines was seen.
@@ -54,7 +60,11 @@ impl HeadScan {
     /// What is too large when a head does not fit the buffer: the target or the fields.
     #[must_use]
     pub const fn overflow(&self) -> Fault {
-        if self.request_line_seen { Fault::HeadTooLarge } else { Fault::TargetTooLong }
+        if self.request_line_seen {
+            Fault::HeadTooLarge
+        } else {
+            Fault::TargetTooLong
+        }
     }
 
     /// Looks at the bytes of `input` that were not seen yet. `input` always starts at the same place.
@@ -76,7 +86,11 @@ impl HeadScan {
                 },
                 b'\n' => return Err(Fault::BareLineFeed),
                 b'\t' | b' ' if self.seen == self.line => {
-                    return Err(if self.request_line_seen { Fault::FoldedHeader } else { Fault::RequestLine });
+                    return Err(if self.request_line_seen {
+                        Fault::FoldedHeader
+                    } else {
+                        Fault::RequestLine
+                    });
                 }
                 b'\t' => {}
                 0..=0x1f | 0x7f => return Err(Fault::ControlByte),
@@ -94,12 +108,19 @@ impl HeadScan {
         self.seen = self.seen.saturating_add(2);
         self.line = self.seen;
         if empty && self.request_line_seen {
-            return Ok(Some(Scanned::Whole { begin: self.begin, end: self.seen }));
+            return Ok(Some(Scanned::Whole {
+                begin: self.begin,
+                end: self.seen,
+            }));
         }
         if empty {
             self.begin = self.seen;
             self.empty_lines = self.empty_lines.saturating_add(1);
-            return if self.empty_lines > EMPTY_LINES_MAX { Err(Fault::EmptyLines) } else { Ok(None) };
+            return if self.empty_lines > EMPTY_LINES_MAX {
+                Err(Fault::EmptyLines)
+            } else {
+                Ok(None)
+            };
         }
         if !self.request_line_seen {
             RequestLine::parse(line)?;

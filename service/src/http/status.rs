@@ -120,10 +120,17 @@ mod tests {
 
     #[test]
     fn statuses_ascend_and_map_back() {
-        assert!(Status::ALL.windows(2).all(|pair| pair[0].code() < pair[1].code()));
+        assert!(
+            Status::ALL
+                .windows(2)
+                .all(|pair| pair[0].code() < pair[1].code())
+        );
         for status in Status::ALL {
             assert_eq!(Status::from_code(status.code()), Some(status));
-            assert_eq!(status.line(), format!("{} {}", status.code(), status.reason()));
+            assert_eq!(
+                status.line(),
+                format!("{} {}", status.code(), status.reason())
+            );
         }
     }
 
@@ -133,6 +140,13 @@ mod tests {
         for status in [Status::Ok, Status::Ok, Status::NotFound, Status::Forbidden] {
             counters.count(status);
         }
-        assert_eq!((counters.of(Status::Ok), counters.of_class(2), counters.of_class(4)), (2, 2, 2));
+        assert_eq!(
+            (
+                counters.of(Status::Ok),
+                counters.of_class(2),
+                counters.of_class(4)
+            ),
+            (2, 2, 2)
+        );
     }
 }

@@ -32,7 +32,10 @@ impl<'a> Path<'a> {
             return Err(Fault::TargetForm);
         }
         let path = Self(raw);
-        if !path.decode().all(|byte| byte.is_some_and(|byte| !byte.is_ascii_control())) {
+        if !path
+            .decode()
+            .all(|byte| byte.is_some_and(|byte| !byte.is_ascii_control()))
+        {
             return Err(Fault::PathUnsafe);
         }
         for segment in raw.split(|byte| *byte == b'/') {
@@ -41,7 +44,11 @@ impl<'a> Path<'a> {
             if matches!(dots, (Some(b'.'), None, _) | (Some(b'.'), Some(b'.'), None)) {
                 return Err(Fault::PathUnsafe);
             }
-            if Self(segment).decode().flatten().any(|byte| matches!(byte, b'/' | b'\\')) {
+            if Self(segment)
+                .decode()
+                .flatten()
+                .any(|byte| matches!(byte, b'/' | b'\\'))
+            {
                 return Err(Fault::PathUnsafe);
             }
         }
@@ -84,7 +91,9 @@ impl Eq for Path<'_> {}
 pub fn parse(method: Option<Method>, raw: &[u8]) -> Result<Target<'_>, Fault> {
     match raw.first() {
         Some(b'/') => origin_form(raw),
-        Some(b'*') if raw.len() == 1 && matches!(method, Some(Method::Options)) => Ok(Target::Server),
+        Some(b'*') if raw.len() == 1 && matches!(method, Some(Method::Options)) => {
+            Ok(Target::Server)
+        }
         // The authority form belongs to CONNECT, which is not recognised: any target will do for the
         // 501 that follows.
         _ if method.is_none() && is_authority(raw) => Ok(Target::Server),
@@ -95,7 +104,12 @@ pub fn parse(method: Option<Method>, raw: &[u8]) -> Result<Target<'_>, Fault> {
 fn origin_form(raw: &[u8]) -> Result<Target<'_>, Fault> {
     let mut parts = raw.splitn(2, |byte| *byte == b'?');
     let path = parts.next().unwrap_or_default();
-    if !parts.next().unwrap_or_default().iter().all(|byte| is_path_byte(*byte) || *byte == b'?') {
+    if !parts
+        .next()
+        .unwrap_or_default()
+        .iter()
+        .all(|byte| is_path_byte(*byte) || *byte == b'?')
+    {
         return Err(Fault::TargetForm);
     }
     Path::new(path).map(Target::Path)
@@ -104,8 +118,13 @@ fn origin_form(raw: &[u8]) -> Result<Target<'_>, Fault> {
 fn absolute_form(method: Option<Method>, raw: &[u8]) -> Result<Target<'_>, Fault> {
     let rest = strip_scheme(raw, b"http://").or_else(|| strip_scheme(raw, b"https://"));
     let rest = rest.ok_or(Fault::TargetForm)?;
-    let authority_end = rest.iter().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at_checked(authority_end).ok_or(Fault::TargetForm)?;
+    let authority_end = rest
+        .iter()
+        .position(|byte| matches!(byte, b'/' | b'?'))
+        .unwrap_or(rest.len());
+    let (authority, path) = rest
+        .split_at_checked(authority_end)
+        .ok_or(Fault::TargetForm)?;
     if !is_authority(authority) {
         return Err(Fault::TargetForm);
     }
@@ -127,18 +146,27 @@ fn strip_scheme<'a>(raw: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
 pub fn is_authority(text: &[u8]) -> bool {
     let (host, port) = match text.first() {
         Some(b'[') => {
-            let Some(end) = text.iter().position(|byte| *byte == b']') else { return false };
+            let Some(end) = text.iter().position(|byte| *byte == b']') else {
+                return false;
+            };
             let (literal, rest) = text.split_at(end);
             let inside = literal.get(1..).unwrap_or_default();
             let address = inside.len() >= 2
-                && inside.iter().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'));
+                && inside
+                    .iter()
+                    .all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'));
             (address, rest.get(1..).unwrap_or_default())
         }
         _ => {
-            let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
+            let end = text
+                .iter()
+                .position(|byte| *byte == b':')
+                .unwrap_or(text.len());
             let (name, port) = text.split_at(end);
             let named = !name.is_empty()
-                && name.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
+                && name
+                    .iter()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
             (named, port)
         }
     };
@@ -176,12 +204,29 @@ mod tests {
 
     #[test]
     fn paths_are_compared_unescaped() {
-        for raw in ["/healthz", "/%68ealthz", "/healthz?x=1", "http://h/healthz", "HTTP://h:1/healthz?", "https://[::1]/healthz"] {
-            let Ok(Target::Path(path)) = get(raw) else { panic!("{raw}") };
+        for raw in [
+            "/healthz",
+            "/%68ealthz",
+            "/healthz?x=1",
+            "http://h/healthz",
+            "HTTP://h:1/healthz?",
+            "https://[::1]/healthz",
+        ] {
+            let Ok(Target::Path(path)) = get(raw) else {
+                panic!("{raw}")
+            };
             assert!(path.is("/healthz"), "{raw}");
         }
-        for raw in ["/healthz/", "//healthz", "/HEALTHZ", "/healthz%20", "/healthz;a"] {
-            let Ok(Target::Path(path)) = get(raw) else { panic!("{raw}") };
+        for raw in [
+            "/healthz/",
+            "//healthz",
+            "/HEALTHZ",
+            "/healthz%20",
+            "/healthz;a",
+        ] {
+            let Ok(Target::Path(path)) = get(raw) else {
+                panic!("{raw}")
+            };
             assert!(!path.is("/healthz"), "{raw}");
         }
         assert!(matches!(get("http://h"), Ok(Target::Path(path)) if path.is("/")));
@@ -189,7 +234,23 @@ mod tests {
 
     #[test]
     fn a_path_cannot_climb() {
-        for raw in ["/..", "/.", "/a/../b", "/a/./b", "/%2e%2E/b", "/.%2e", "/%2e", "/a%2fb", "/a%5Cb", "/a%00", "/a%0d", "/a%", "/a%2", "/a%zz", "/a%7f"] {
+        for raw in [
+            "/..",
+            "/.",
+            "/a/../b",
+            "/a/./b",
+            "/%2e%2E/b",
+            "/.%2e",
+            "/%2e",
+            "/a%2fb",
+            "/a%5Cb",
+            "/a%00",
+            "/a%0d",
+            "/a%",
+            "/a%2",
+            "/a%zz",
+            "/a%7f",
+        ] {
             assert_eq!(get(raw), Err(Fault::PathUnsafe), "{raw}");
         }
         for raw in ["/...", "/..a", "/a..", "/.well-known/x"] {
@@ -199,7 +260,20 @@ mod tests {
 
     #[test]
     fn other_forms_are_refused() {
-        for raw in ["*", "healthz", "host:80", "ftp://h/", "http:///x", "http://u@h/", "http://h?x", "/a#b", "/a\"b", "/a\\b", "http://h:p/", "javascript:x"] {
+        for raw in [
+            "*",
+            "healthz",
+            "host:80",
+            "ftp://h/",
+            "http:///x",
+            "http://u@h/",
+            "http://h?x",
+            "/a#b",
+            "/a\"b",
+            "/a\\b",
+            "http://h:p/",
+            "javascript:x",
+        ] {
             assert_eq!(get(raw), Err(Fault::TargetForm), "{raw}");
         }
     }
@@ -207,17 +281,31 @@ mod tests {
     #[test]
     fn the_asterisk_is_for_options() {
         assert_eq!(parse(Some(Method::Options), b"*"), Ok(Target::Server));
-        assert_eq!(parse(Some(Method::Options), b"http://h"), Ok(Target::Server));
+        assert_eq!(
+            parse(Some(Method::Options), b"http://h"),
+            Ok(Target::Server)
+        );
         assert_eq!(parse(Some(Method::Options), b"**"), Err(Fault::TargetForm));
         assert_eq!(parse(None, b"h:443"), Ok(Target::Server));
     }
 
     #[test]
     fn authorities() {
-        for good in ["a", "a.b:80", "127.0.0.1", "[::1]", "[::1]:8080", "a_b", "a:"] {
+        for good in [
+            "a",
+            "a.b:80",
+            "127.0.0.1",
+            "[::1]",
+            "[::1]:8080",
+            "a_b",
+            "a:",
+        ] {
             assert!(is_authority(good.as_bytes()), "{good}");
         }
-        for bad in ["", ":80", "a b", "a/b", "a@b", "[::1", "[]", "[::1]x", "a:80:80", "a:123456", "a,b", "[g::]"] {
+        for bad in [
+            "", ":80", "a b", "a/b", "a@b", "[::1", "[]", "[::1]x", "a:80:80", "a:123456", "a,b",
+            "[g::]",
+        ] {
             assert!(!is_authority(bad.as_bytes()), "{bad}");
         }
     }

@@ -13,7 +13,11 @@ pub struct Text<'a> {
 impl<'a> Text<'a> {
     /// An empty text over `buffer`.
     pub const fn new(buffer: &'a mut [u8]) -> Self {
-        Self { buffer, length: 0, overflowed: false }
+        Self {
+            buffer,
+            length: 0,
+            overflowed: false,
+        }
     }
 
     /// Appends bytes; if they do not fit, none of them are, and the text stays overflowed.
@@ -72,14 +76,22 @@ impl<'a> Text<'a> {
     /// The length of the text, or `None` if something did not fit.
     #[must_use]
     pub const fn finish(&self) -> Option<usize> {
-        if self.overflowed { None } else { Some(self.length) }
+        if self.overflowed {
+            None
+        } else {
+            Some(self.length)
+        }
     }
 }
 
 impl fmt::Write for Text<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.text(text);
-        if self.overflowed { Err(fmt::Error) } else { Ok(()) }
+        if self.overflowed {
+            Err(fmt::Error)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -93,7 +105,10 @@ mod tests {
             let mut buffer = [0; 32];
             let mut text = Text::new(&mut buffer);
             let length = text.number(number).finish().unwrap();
-            assert_eq!(std::str::from_utf8(&buffer[..length]).unwrap(), number.to_string());
+            assert_eq!(
+                std::str::from_utf8(&buffer[..length]).unwrap(),
+                number.to_string()
+            );
         }
     }
 

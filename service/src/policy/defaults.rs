@@ -1,8 +1,8 @@
 //! What the code can hold, and what it holds when nobody asks for anything else.
 
 use ingress_ledger::{
-    Bytes, Connections, LaneLimits, LanePhases, Limits, PerLane, PhaseDeadlines, RateBudget, RatePolicy, Requests, Slots, Span,
-    StructuralMaxima, Tickets,
+    Bytes, Connections, LaneLimits, LanePhases, Limits, PerLane, PhaseDeadlines, RateBudget,
+    RatePolicy, Requests, Slots, Span, StructuralMaxima, Tickets,
 };
 
 use crate::buffers::{INPUT_BYTES, SLOT_BYTES};
@@ -97,8 +97,14 @@ const fn protected(footprint: u64, deadline: Span) -> LaneLimits {
         per_connection: Requests::new(1),
         footprint: Bytes::new(footprint),
         deadline,
-        request_rate: RatePolicy::Budget(RateBudget { burst: 100, per_second: 50 }),
-        accept_rate: RatePolicy::Budget(RateBudget { burst: 400, per_second: 200 }),
+        request_rate: RatePolicy::Budget(RateBudget {
+            burst: 100,
+            per_second: 50,
+        }),
+        accept_rate: RatePolicy::Budget(RateBudget {
+            burst: 400,
+            per_second: 200,
+        }),
     }
 }
 
@@ -111,7 +117,12 @@ pub(crate) const DEFAULT_PHASES: PhaseDeadlines = PerLane {
 
 const fn phases(active_s: u64, idle_s: u64) -> LanePhases {
     let active = Span::from_secs(active_s);
-    LanePhases { head: active, body: active, write: active, idle: Span::from_secs(idle_s) }
+    LanePhases {
+        head: active,
+        body: active,
+        write: active,
+        idle: Span::from_secs(idle_s),
+    }
 }
 
 /// How long a drained service still takes public connections, so that a balancer's next probes find

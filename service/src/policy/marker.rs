@@ -188,12 +188,17 @@ impl Marker {
         if name.len() > MARKER_NAME_MAX {
             return Err(MarkerFault::TooLong);
         }
-        let rest = name.strip_prefix(MARKER_PREFIX.as_bytes()).ok_or(MarkerFault::Malformed)?;
+        let rest = name
+            .strip_prefix(MARKER_PREFIX.as_bytes())
+            .ok_or(MarkerFault::Malformed)?;
         let mut halves = rest.split(|byte| *byte == b'=');
         let (Some(left), Some(value), None) = (halves.next(), halves.next(), halves.next()) else {
             return Err(MarkerFault::Malformed);
         };
-        let scope_end = left.iter().position(|byte| *byte == b'_').ok_or(MarkerFault::Malformed)?;
+        let scope_end = left
+            .iter()
+            .position(|byte| *byte == b'_')
+            .ok_or(MarkerFault::Malformed)?;
         let (scope, field) = left.split_at(scope_end);
         let field = field.get(1..).unwrap_or_default();
         let scope = Scope::ALL
@@ -205,10 +210,16 @@ impl Marker {
             .find(|known| known.word().as_bytes() == field && known.exists_in(scope))
             .ok_or(MarkerFault::UnknownField)?;
         let value = match value {
-            b"exempt" if field == Field::Rate && scope == Scope::Lane(Lane::LocalHealth) => Value::Exempt,
+            b"exempt" if field == Field::Rate && scope == Scope::Lane(Lane::LocalHealth) => {
+                Value::Exempt
+            }
             _ => Value::Number(parse_number(value).ok_or(MarkerFault::BadValue)?),
         };
-        Ok(Self { scope, field, value })
+        Ok(Self {
+            scope,
+            field,
+            value,
+        })
     }
 }
 
@@ -218,7 +229,9 @@ fn parse_number(text: &[u8]) -> Option<u32> {
         return None;
     }
     text.iter().try_fold(0u32, |number, byte| {
-        let digit = byte.is_ascii_digit().then(|| u32::from(byte.saturating_sub(b'0')))?;
+        let digit = byte
+            .is_ascii_digit()
+            .then(|| u32::from(byte.saturating_sub(b'0')))?;
         number.checked_mul(10)?.checked_add(digit)
     })
 }
@@ -238,7 +251,10 @@ impl MarkerName {
         for (to, from) in bytes.iter_mut().zip(name) {
             *to = if from.is_ascii_graphic() { *from } else { b'?' };
         }
-        Self { bytes, length: name.len().min(MARKER_NAME_MAX) }
+        Self {
+            bytes,
+            length: name.len().min(MARKER_NAME_MAX),
+        }
     }
 
     /// The name as text.
@@ -269,41 +285,95 @@ mod tests {
                 value: Value::Number(32)
             })
         );
-        assert_eq!(Marker::parse(b"ingress_local_rate=exempt").unwrap().value, Value::Exempt);
-        assert_eq!(Marker::parse(b"ingress_total_slots=4294967295").unwrap().value, Value::Number(u32::MAX));
+        assert_eq!(
+            Marker::parse(b"ingress_local_rate=exempt").unwrap().value,
+            Value::Exempt
+        );
+        assert_eq!(
+            Marker::parse(b"ingress_total_slots=4294967295")
+                .unwrap()
+                .value,
+            Value::Number(u32::MAX)
+        );
     }
 
     #[test]
     fn a_marker_that_is_too_long_is_refused() {
-        assert_eq!(Marker::parse(b"ingress_provider_conn_reserve=320"), Err(MarkerFault::TooLong));
+        assert_eq!(
+            Marker::parse(b"ingress_provider_conn_reserve=320"),
+            Err(MarkerFault::TooLong)
+        );
     }
 
     #[test]
     fn a_malformed_marker_is_refused() {
-        for name in ["ingress_", "ingress_public", "ingress_public=1", "ingress_public_slots", "ingress_public_slots=1=2"] {
-            assert_eq!(Marker::parse(name.as_bytes()), Err(MarkerFault::Malformed), "{name}");
+        for name in [
+            "ingress_",
+            "ingress_public",
+            "ingress_public=1",
+            "ingress_public_slots",
+            "ingress_public_slots=1=2",
+        ] {
+            assert_eq!(
+                Marker::parse(name.as_bytes()),
+                Err(MarkerFault::Malformed),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn an_unknown_scope_is_refused() {
-        for name in ["ingress__slots=1", "ingress_Public_slots=1", "ingress_anonymous_slots=1"] {
-            assert_eq!(Marker::parse(name.as_bytes()), Err(MarkerFault::UnknownScope), "{name}");
+        for name in [
+            "ingress__slots=1",
+            "ingress_Public_slots=1",
+            "ingress_anonymous_slots=1",
+        ] {
+            assert_eq!(
+                Marker::parse(name.as_bytes()),
+                Err(MarkerFault::UnknownScope),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn an_unknown_field_is_refused() {
-        for name in ["ingress_public_slot=1", "ingress_public_=1", "ingress_public_reserve=1", "ingress_total_rate=1", "ingress_local_bytes=1"] {
-            assert_eq!(Marker::parse(name.as_bytes()), Err(MarkerFault::UnknownField), "{name}");
+        for name in [
+            "ingress_public_slot=1",
+            "ingress_public_=1",
+            "ingress_public_reserve=1",
+            "ingress_total_rate=1",
+            "ingress_local_bytes=1",
+        ] {
+            assert_eq!(
+                Marker::parse(name.as_bytes()),
+                Err(MarkerFault::UnknownField),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn a_bad_value_is_refused() {
-        for value in ["", "-1", "+1", "01", "1 ", "0x1", "4294967296", "exempt", "one", "1.0"] {
+        for value in [
+            "",
+            "-1",
+            "+1",
+            "01",
+            "1 ",
+            "0x1",
+            "4294967296",
+            "exempt",
+            "one",
+            "1.0",
+        ] {
             let name = format!("ingress_public_rate={value}");
-            assert_eq!(Marker::parse(name.as_bytes()), Err(MarkerFault::BadValue), "{name}");
+            assert_eq!(
+                Marker::parse(name.as_bytes()),
+                Err(MarkerFault::BadValue),
+                "{name}"
+            );
         }
     }
 

@@ -39,6 +39,8 @@ mod set;
 
 pub(crate) use defaults::{DEFAULT_PHASES, TICKETS};
 pub use defaults::{STRUCTURAL_CONNECTIONS, STRUCTURAL_SLOTS, structural_maxima};
-pub use marker::{Field, MARKER_NAME_MAX, MARKER_PREFIX, Marker, MarkerFault, MarkerName, Scope, Value};
+pub use marker::{
+    Field, MARKER_NAME_MAX, MARKER_PREFIX, Marker, MarkerFault, MarkerName, Scope, Value,
+};
 pub use resolve::{Policy, PolicyError, resolve};
 pub use set::{MarkerError, MarkerSet};

@@ -22,7 +22,10 @@ impl fmt::Display for Policy {
             self.profile.general_pool(Resource::Slots),
             self.profile.general_pool(Resource::Connections),
         )?;
-        for lane in Lane::ALL.into_iter().filter(|lane| self.profile.is_enabled(*lane)) {
+        for lane in Lane::ALL
+            .into_iter()
+            .filter(|lane| self.profile.is_enabled(*lane))
+        {
             self.lane(lane, out)?;
         }
         let mut clamps = self.profile.clamps().iter().peekable();
@@ -62,11 +65,21 @@ impl Policy {
             phases.idle.as_millis(),
         )?;
         rate(word, ("rate", "burst"), limits.request_rate, out)?;
-        rate(word, ("accept_rate", "accept_burst"), limits.accept_rate, out)
+        rate(
+            word,
+            ("accept_rate", "accept_burst"),
+            limits.accept_rate,
+            out,
+        )
     }
 }
 
-fn rate(word: &str, names: (&str, &str), rate: RatePolicy, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn rate(
+    word: &str,
+    names: (&str, &str),
+    rate: RatePolicy,
+    out: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
     let (rate_name, burst_name) = names;
     match rate {
         RatePolicy::Budget(budget) => write!(
@@ -89,9 +102,19 @@ mod tests {
     fn the_readback_speaks_the_markers_words() {
         let mut markers = MarkerSet::new();
         markers.add(b"ingress_total_conns=5000").unwrap();
-        let listeners = PerLane { local_health: Listener::Absent, ..PerLane::all(Listener::Network) };
+        let listeners = PerLane {
+            local_health: Listener::Absent,
+            ..PerLane::all(Listener::Network)
+        };
         let line = resolve(&markers, listeners).unwrap().to_string();
-        for part in ["policy total_slots=96 total_conns=1024", " public_slots=88", " provider_reserve=8", " provider_rate=50 provider_burst=100", " public_rate=unmetered", " clamped=total_connections"] {
+        for part in [
+            "policy total_slots=96 total_conns=1024",
+            " public_slots=88",
+            " provider_reserve=8",
+            " provider_rate=50 provider_burst=100",
+            " public_rate=unmetered",
+            " clamped=total_connections",
+        ] {
             assert!(line.contains(part), "{part} in {line}");
         }
         assert!(!line.contains("local_"), "{line}");

@@ -3,8 +3,9 @@
 use core::fmt;
 
 use ingress_ledger::{
-    Bytes, Connections, IngressProfile, Lane, LaneLimits, LanePhases, Limits, Listener, PerLane, PhaseDeadlines, ProfileError, Quota,
-    RateBudget, RatePolicy, Requests, Slots, Span, Tickets, ValidatedProfile,
+    Bytes, Connections, IngressProfile, Lane, LaneLimits, LanePhases, Limits, Listener, PerLane,
+    PhaseDeadlines, ProfileError, Quota, RateBudget, RatePolicy, Requests, Slots, Span, Tickets,
+    ValidatedProfile,
 };
 
 use crate::policy::defaults::{DEFAULT_DRAIN, DEFAULT_LIMITS, DEFAULT_PHASES, structural_maxima};
@@ -78,12 +79,40 @@ pub fn resolve(markers: &MarkerSet, listeners: PerLane<Listener>) -> Result<Poli
         set.lane_limits(&mut limits.lanes[lane])?;
         set.phases(&mut phases[lane])?;
     }
-    let set = Settings { markers, scope: Scope::Total };
+    follow_public_deadline(markers, listeners, &mut limits);
+    let set = Settings {
+        markers,
+        scope: Scope::Total,
+    };
     set.total_limits(&mut limits);
     let drain = set.milliseconds(Field::DrainMs).unwrap_or(DEFAULT_DRAIN);
     let quota = Quota { limits, listeners };
-    let profile = IngressProfile::resolve(&structural_maxima(), &quota).map_err(PolicyError::Profile)?;
-    Ok(Policy { profile, phases, drain })
+    let profile =
+        IngressProfile::resolve(&structural_maxima(), &quota).map_err(PolicyError::Profile)?;
+    Ok(Policy {
+        profile,
+        phases,
+        drain,
+    })
+}
+
+/// A protected lane may take no longer than the public one; where the operator asks for a shorter
+/// public deadline and says nothing of a protected lane's, that follows.
+fn follow_public_deadline(markers: &MarkerSet, listeners: PerLane<Listener>, limits: &mut Limits) {
+    if listeners[Lane::Anonymous] == Listener::Absent {
+        return;
+    }
+    let public = limits.lanes[Lane::Anonymous].deadline;
+    for lane in [Lane::LocalHealth, Lane::ProviderHealth] {
+        let set = Settings {
+            markers,
+            scope: Scope::Lane(lane),
+        };
+        if set.number(Field::DeadlineMs).is_none() && set.number(Field::DeadlineS).is_none() {
+            let deadline = &mut limits.lanes[lane].deadline;
+            *deadline = public.min(*deadline);
+        }
+    }
 }
 
 /// The markers of one scope.
@@ -98,33 +127,69 @@ impl Settings<'_> {
     }
 
     fn milliseconds(&self, field: Field) -> Option<Span> {
-        self.number(field).map(|number| Span::from_millis(number.into()))
+        self.number(field)
+            .map(|number| Span::from_millis(number.into()))
     }
 
     fn total_limits(&self, limits: &mut Limits) {
         put(&mut limits.slots, self.number(Field::Slots).map(Slots::new));
-        put(&mut limits.connections, self.number(Field::Conns).map(Connections::new));
-        put(&mut limits.bytes_in_flight, self.number(Field::Bytes).map(u64::from).map(Bytes::new));
-        put(&mut limits.refusal_deadline, self.milliseconds(Field::RefusalMs));
+        put(
+            &mut limits.connections,
+            self.number(Field::Conns).map(Connections::new),
+        );
+        put(
+            &mut limits.bytes_in_flight,
+            self.number(Field::Bytes).map(u64::from).map(Bytes::new),
+        );
+        put(
+            &mut limits.refusal_deadline,
+            self.milliseconds(Field::RefusalMs),
+        );
     }
 
     fn lane_limits(&self, limits: &mut LaneLimits) -> Result<(), MarkerError> {
         put(&mut limits.slots, self.number(Field::Slots).map(Slots::new));
-        put(&mut limits.slot_reserve, self.number(Field::Reserve).map(Slots::new));
-        put(&mut limits.queue, self.number(Field::Queue).map(Tickets::new));
-        put(&mut limits.connections, self.number(Field::Conns).map(Connections::new));
-        put(&mut limits.connection_reserve, self.number(Field::ConnReserve).map(Connections::new));
-        put(&mut limits.refusals, self.number(Field::Refusals).map(Connections::new));
-        put(&mut limits.per_connection, self.number(Field::PerConn).map(Requests::new));
+        put(
+            &mut limits.slot_reserve,
+            self.number(Field::Reserve).map(Slots::new),
+        );
+        put(
+            &mut limits.queue,
+            self.number(Field::Queue).map(Tickets::new),
+        );
+        put(
+            &mut limits.connections,
+            self.number(Field::Conns).map(Connections::new),
+        );
+        put(
+            &mut limits.connection_reserve,
+            self.number(Field::ConnReserve).map(Connections::new),
+        );
+        put(
+            &mut limits.refusals,
+            self.number(Field::Refusals).map(Connections::new),
+        );
+        put(
+            &mut limits.per_connection,
+            self.number(Field::PerConn).map(Requests::new),
+        );
         put(&mut limits.deadline, self.milliseconds(Field::DeadlineMs));
-        put(&mut limits.deadline, self.number(Field::DeadlineS).map(|number| Span::from_secs(number.into())));
+        put(
+            &mut limits.deadline,
+            self.number(Field::DeadlineS)
+                .map(|number| Span::from_secs(number.into())),
+        );
         if self.markers.value(self.scope, Field::Rate) == Some(Value::Exempt) {
             limits.request_rate = RatePolicy::LoopbackExempt;
             limits.accept_rate = RatePolicy::LoopbackExempt;
             return Ok(());
         }
         self.rate(Field::Rate, Field::Burst, &mut limits.request_rate)?;
-        self.rate(Field::AcceptRate, Field::AcceptBurst, &mut limits.accept_rate)
+        self.rate(
+            Field::AcceptRate,
+            Field::AcceptBurst,
+            &mut limits.accept_rate,
+        )
     }
 
     /// A rate without a burst may be spent twice over at once; a burst alone changes a budget, and
@@ -190,7 +255,11 @@ mod tests {
         for anonymous in [Listener::Absent, Listener::Network] {
             for local_health in [Listener::Absent, Listener::Loopback, Listener::Network] {
                 for provider_health in [Listener::Absent, Listener::Network] {
-                    let listeners = PerLane { anonymous, local_health, provider_health };
+                    let listeners = PerLane {
+                        anonymous,
+                        local_health,
+                        provider_health,
+                    };
                     let none = listeners == PerLane::all(Listener::Absent);
                     match resolved(listeners, &[]) {
                         Ok(policy) => assert!(!none && policy.profile.clamps().is_empty()),
@@ -205,35 +274,74 @@ mod tests {
     fn markers_override_defaults() {
         let policy = resolved(
             THREE,
-            &["ingress_total_slots=20", "ingress_provider_reserve=3", "ingress_provider_deadline_s=4", "ingress_public_rate=9", "ingress_local_burst=7", "ingress_public_head_ms=55", "ingress_total_drain_ms=0"],
+            &[
+                "ingress_total_slots=20",
+                "ingress_provider_reserve=3",
+                "ingress_provider_deadline_s=4",
+                "ingress_public_rate=9",
+                "ingress_local_burst=7",
+                "ingress_public_head_ms=55",
+                "ingress_total_drain_ms=0",
+            ],
         )
         .unwrap();
         assert_eq!(policy.profile.limits().slots, Slots::new(20));
         assert_eq!(policy.profile.general_pool(Resource::Slots), 20 - 8 - 3);
-        assert_eq!(policy.profile.lane(Lane::ProviderHealth).deadline, Span::from_secs(4));
+        assert_eq!(
+            policy.profile.lane(Lane::ProviderHealth).deadline,
+            Span::from_secs(4)
+        );
         assert_eq!(
             policy.profile.lane(Lane::Anonymous).request_rate,
-            RatePolicy::Budget(RateBudget { burst: 18, per_second: 9 })
+            RatePolicy::Budget(RateBudget {
+                burst: 18,
+                per_second: 9
+            })
         );
         assert_eq!(
             policy.profile.lane(Lane::LocalHealth).request_rate,
-            RatePolicy::Budget(RateBudget { burst: 7, per_second: 50 })
+            RatePolicy::Budget(RateBudget {
+                burst: 7,
+                per_second: 50
+            })
         );
         assert_eq!(policy.phases[Lane::Anonymous].head, Span::from_millis(55));
         assert_eq!(policy.drain, Span::ZERO);
     }
 
     #[test]
+    fn protected_deadlines_follow_a_shorter_public_one() {
+        let policy = resolved(THREE, &["ingress_public_deadline_ms=1500"]).unwrap();
+        for lane in Lane::ALL {
+            assert_eq!(policy.profile.lane(lane).deadline, Span::from_millis(1500));
+        }
+        let longer = [
+            "ingress_public_deadline_ms=1500",
+            "ingress_local_deadline_s=2",
+        ];
+        assert!(matches!(
+            resolved(THREE, &longer),
+            Err(PolicyError::Profile(_))
+        ));
+    }
+
+    #[test]
     fn what_is_above_the_structural_maxima_is_cut_and_reported() {
         let policy = resolved(THREE, &["ingress_total_conns=5000"]).unwrap();
-        assert_eq!(policy.profile.limits().connections, Connections::new(STRUCTURAL));
+        assert_eq!(
+            policy.profile.limits().connections,
+            Connections::new(STRUCTURAL)
+        );
         assert!(!policy.profile.clamps().is_empty());
     }
     const STRUCTURAL: u32 = crate::policy::STRUCTURAL_CONNECTIONS;
 
     #[test]
     fn a_marker_for_a_lane_without_listener_is_refused() {
-        let listeners = PerLane { local_health: Listener::Absent, ..THREE };
+        let listeners = PerLane {
+            local_health: Listener::Absent,
+            ..THREE
+        };
         let error = resolved(listeners, &["ingress_local_slots=5"]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -244,11 +352,19 @@ mod tests {
     #[test]
     fn an_exempt_rate_is_for_loopback_only() {
         let policy = resolved(THREE, &["ingress_local_rate=exempt"]).unwrap();
-        assert_eq!(policy.profile.lane(Lane::LocalHealth).request_rate, RatePolicy::LoopbackExempt);
-        let listeners = PerLane { local_health: Listener::Network, ..THREE };
+        assert_eq!(
+            policy.profile.lane(Lane::LocalHealth).request_rate,
+            RatePolicy::LoopbackExempt
+        );
+        let listeners = PerLane {
+            local_health: Listener::Network,
+            ..THREE
+        };
         assert_eq!(
             resolved(listeners, &["ingress_local_rate=exempt"]),
-            Err(PolicyError::Profile(ProfileError::RateExemptOffLoopback(Lane::LocalHealth)))
+            Err(PolicyError::Profile(ProfileError::RateExemptOffLoopback(
+                Lane::LocalHealth
+            )))
         );
     }
 
@@ -263,7 +379,10 @@ mod tests {
     #[test]
     fn a_phase_of_no_time_is_refused() {
         let error = resolved(THREE, &["ingress_public_idle_ms=0"]).unwrap_err();
-        assert_eq!(error.to_string(), "marker ingress_public_idle_ms=0 leaves no time at all");
+        assert_eq!(
+            error.to_string(),
+            "marker ingress_public_idle_ms=0 leaves no time at all"
+        );
     }
 
     #[test]
@@ -274,6 +393,9 @@ mod tests {
             PolicyError::Profile(ProfileError::ReserveLeavesNoAnonymousCapacity { .. })
         ));
         let error = resolved(THREE, &["ingress_local_reserve=0"]).unwrap_err();
-        assert!(matches!(error, PolicyError::Profile(ProfileError::ZeroReserve(..))));
+        assert!(matches!(
+            error,
+            PolicyError::Profile(ProfileError::ZeroReserve(..))
+        ));
     }
 }

@@ -36,7 +36,11 @@ impl fmt::Display for MarkerError {
             Self::Invalid(name, fault) => write!(out, "marker {name} {}", fault.explain()),
             Self::Duplicate(name) => write!(out, "marker {name} sets a field that was set before"),
             Self::Contradictory(name, other) => {
-                write!(out, "marker {name} contradicts the marker for {}", other.word())
+                write!(
+                    out,
+                    "marker {name} contradicts the marker for {}",
+                    other.word()
+                )
             }
             Self::LaneNotGranted(scope, field) => write!(
                 out,
@@ -45,7 +49,12 @@ impl fmt::Display for MarkerError {
                 field.word()
             ),
             Self::BurstWithoutRate(scope, field) => {
-                write!(out, "marker ingress_{}_{} has no rate beside it", scope.word(), field.word())
+                write!(
+                    out,
+                    "marker ingress_{}_{} has no rate beside it",
+                    scope.word(),
+                    field.word()
+                )
             }
         }
     }
@@ -57,7 +66,9 @@ impl MarkerSet {
     /// No markers: the defaults hold.
     #[must_use]
     pub const fn new() -> Self {
-        Self { values: [[None; FIELDS]; SCOPES] }
+        Self {
+            values: [[None; FIELDS]; SCOPES],
+        }
     }
 
     /// Takes the name of one marker grant.
@@ -72,7 +83,10 @@ impl MarkerSet {
                 return Err(MarkerError::Contradictory(shown, *other));
             }
         }
-        if marker.field == Field::Burst || marker.field == Field::AcceptBurst || marker.field == Field::AcceptRate {
+        if marker.field == Field::Burst
+            || marker.field == Field::AcceptBurst
+            || marker.field == Field::AcceptRate
+        {
             if self.value(marker.scope, Field::Rate) == Some(Value::Exempt) {
                 return Err(MarkerError::Contradictory(shown, Field::Rate));
             }
@@ -101,11 +115,15 @@ impl MarkerSet {
 
     /// The first field that was set in a scope.
     pub(crate) fn first_in(&self, scope: Scope) -> Option<Field> {
-        Field::ALL.into_iter().find(|field| self.value(scope, *field).is_some())
+        Field::ALL
+            .into_iter()
+            .find(|field| self.value(scope, *field).is_some())
     }
 
     fn entry(&mut self, scope: Scope, field: Field) -> Option<&mut Option<Value>> {
-        self.values.get_mut(scope_index(scope))?.get_mut(field as usize)
+        self.values
+            .get_mut(scope_index(scope))?
+            .get_mut(field as usize)
     }
 }
 
@@ -149,9 +167,15 @@ mod tests {
     #[test]
     fn markers_are_kept_by_scope_and_field() {
         let set = add_all(&["ingress_public_slots=7", "ingress_total_slots=9"]).unwrap();
-        assert_eq!(set.number(Scope::Lane(Lane::Anonymous), Field::Slots), Some(7));
+        assert_eq!(
+            set.number(Scope::Lane(Lane::Anonymous), Field::Slots),
+            Some(7)
+        );
         assert_eq!(set.number(Scope::Total, Field::Slots), Some(9));
-        assert_eq!(set.number(Scope::Lane(Lane::LocalHealth), Field::Slots), None);
+        assert_eq!(
+            set.number(Scope::Lane(Lane::LocalHealth), Field::Slots),
+            None
+        );
     }
 
     #[test]
@@ -166,7 +190,9 @@ mod tests {
     #[test]
     fn a_duplicate_marker_is_refused_even_if_equal() {
         let error = add_all(&["ingress_public_slots=7", "ingress_public_slots=7"]).unwrap_err();
-        assert!(matches!(error, MarkerError::Duplicate(name) if name.as_str() == "ingress_public_slots=7"));
+        assert!(
+            matches!(error, MarkerError::Duplicate(name) if name.as_str() == "ingress_public_slots=7")
+        );
         let error = add_all(&["ingress_local_rate=exempt", "ingress_local_rate=5"]).unwrap_err();
         assert!(matches!(error, MarkerError::Duplicate(_)));
     }
@@ -174,14 +200,23 @@ mod tests {
     #[test]
     fn a_contradictory_marker_is_refused_in_either_order() {
         for pair in [
-            ["ingress_public_deadline_ms=7", "ingress_public_deadline_s=7"],
+            [
+                "ingress_public_deadline_ms=7",
+                "ingress_public_deadline_s=7",
+            ],
             ["ingress_local_rate=exempt", "ingress_local_burst=7"],
             ["ingress_local_rate=exempt", "ingress_local_accept_rate=7"],
             ["ingress_local_rate=exempt", "ingress_local_accept_burst=7"],
         ] {
-            assert!(matches!(add_all(&pair), Err(MarkerError::Contradictory(..))), "{pair:?}");
+            assert!(
+                matches!(add_all(&pair), Err(MarkerError::Contradictory(..))),
+                "{pair:?}"
+            );
             let swapped = [pair[1], pair[0]];
-            assert!(matches!(add_all(&swapped), Err(MarkerError::Contradictory(..))), "{swapped:?}");
+            assert!(
+                matches!(add_all(&swapped), Err(MarkerError::Contradictory(..))),
+                "{swapped:?}"
+            );
         }
     }
 }

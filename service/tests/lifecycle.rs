@@ -1,0 +1,377 @@
+//! Connections from accept to release: keep-alive, pipelining, deadlines, lingering, giving way.
+
+mod support;
+
+use ingress_ledger::Lane::{Anonymous, LocalHealth, ProviderHealth};
+use remote_session_web_ui::Unanswered;
+use support::{Closed, Grain, Wire};
+
+const GET: &str = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+
+#[test]
+fn a_connection_carries_many_requests() {
+    let mut wire = Wire::tight(&[]);
+    let conn = wire.connect(Anonymous);
+    for _ in 0..100 {
+        let response = wire.ask(conn, GET);
+        assert_eq!(
+            (response.status, response.body.as_str()),
+            (200, "{\"status\":\"pass\"}\n")
+        );
+        assert_eq!(response.field("connection"), None);
+    }
+    assert!(!wire.is_closed(conn));
+    let evidence = wire.finish();
+    assert_eq!(evidence.ledger.lanes[Anonymous].counters.completed, 100);
+    assert_eq!(evidence.permits.lanes[Anonymous].counters.admitted, 1);
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order_whatever_the_split() {
+    let requests: String = (0..40)
+        .map(|at| {
+            format!(
+                "GET {} HTTP/1.1\r\nHost: a\r\n\r\n",
+                ["/healthz", "/nothing", "/robots.txt"][at % 3]
+            )
+        })
+        .collect();
+    for receive in [1, 2, 7, 64, 1000, usize::MAX] {
+        for send in [1, 5, 333, usize::MAX] {
+            let mut wire = Wire::tight(&[]);
+            wire.grain = Grain {
+                receive,
+                send,
+                is_read: true,
+            };
+            let conn = wire.connect(Anonymous);
+            wire.send(conn, &requests);
+            for at in 0..40 {
+                assert_eq!(wire.response(conn).status, [200, 404, 200][at % 3]);
+            }
+            wire.finish();
+        }
+    }
+}
+
+#[test]
+fn every_asset_arrives_whole_whatever_the_split() {
+    for path in ["/", "/app.js", "/style.css", "/icon.svg"] {
+        let mut wire = Wire::tight(&[]);
+        let whole = wire.get(Anonymous, path);
+        assert_eq!(whole.status, 200);
+        for send in [1, 100, 4095] {
+            wire.grain.send = send;
+            assert_eq!(wire.get(Anonymous, path).body, whole.body);
+        }
+        wire.finish();
+    }
+}
+
+#[test]
+fn connection_close_is_honoured() {
+    let mut wire = Wire::tight(&[]);
+    let conn = wire.connect(Anonymous);
+    let response = wire.ask(
+        conn,
+        "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    );
+    assert_eq!(response.field("connection"), Some("close"));
+    assert_eq!(wire.peer(conn).closed, Some(Closed::InOrder));
+}
+
+#[test]
+fn an_old_client_is_closed_unless_it_asks_to_stay() {
+    let mut wire = Wire::tight(&[]);
+    let conn = wire.connect(Anonymous);
+    let response = wire.ask(conn, "GET /healthz HTTP/1.0\r\n\r\n");
+    assert_eq!(
+        (response.status, response.field("connection")),
+        (200, Some("close"))
+    );
+    assert!(wire.is_closed(conn));
+    let conn = wire.connect(Anonymous);
+    let response = wire.ask(
+        conn,
+        "GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+    );
+    assert_eq!(response.field("connection"), Some("keep-alive"));
+    assert!(!wire.is_closed(conn));
+}
+
+#[test]
+fn a_half_closed_client_gets_its_answer() {
+    let mut wire = Wire::tight(&[]);
+    let conn = wire.connect(Anonymous);
+    wire.peer(conn).outbound.extend_from_slice(GET.as_bytes());
+    wire.shut_down(conn);
+    assert_eq!(wire.response(conn).status, 200);
+    assert_eq!(wire.peer(conn).closed, Some(Closed::InOrder));
+    wire.finish();
+}
+
+#[test]
+fn a_client_that_leaves_in_a_head_or_body_is_forgotten() {
+    for part in [
+        "",
+        "GET / HT",
+        "POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc",
+    ] {
+        let mut wire = Wire::tight(&[]);
+        let conn = wire.connect(LocalHealth);
+        wire.send(conn, part);
+        wire.shut_down(conn);
+        assert!(wire.is_closed(conn), "{part}");
+        assert!(wire.peer(conn).inbound.is_empty());
+        wire.finish();
+    }
+}
+
+#[test]
+fn a_slow_head_is_answered_408() {
+    let mut wire = Wire::tight(&["ingress_public_head_ms=1000"]);
+    let conn = wire.connect(Anonymous);
+    for byte in b"GET / HTTP/1.1\r\nHost: a".chunks(1) {
+        wire.send(conn, byte);
+        wire.pass_ms(40);
+    }
+    assert!(wire.peer(conn).inbound.is_empty());
+    wire.pass_ms(200);
+    let response = wire.response(conn);
+    assert_eq!((response.status, response.code()), (408, "head_timeout"));
+    assert_eq!(response.field("connection"), Some("close"));
+    wire.pass_ms(1200);
+    assert!(wire.is_closed(conn));
+    assert_eq!(wire.finish().service[Anonymous].timed_out, 1);
+}
+
+#[test]
+fn a_second_head_has_its_own_time() {
+    let mut wire = Wire::tight(&["ingress_public_head_ms=1000"]);
+    let conn = wire.connect(Anonymous);
+    wire.ask(conn, GET);
+    wire.pass_ms(5000);
+    wire.send(conn, "GET /hea");
+    wire.pass_ms(800);
+    assert_eq!(
+        wire.ask(conn, "lthz HTTP/1.1\r\nHost: a\r\n\r\n").status,
+        200
+    );
+}
+
+#[test]
+fn a_slow_body_is_answered_408() {
+    let mut wire = Wire::tight(&["ingress_local_body_ms=500"]);
+    let conn = wire.connect(LocalHealth);
+    wire.send(
+        conn,
+        "POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc",
+    );
+    wire.pass_ms(600);
+    let response = wire.response(conn);
+    assert_eq!((response.status, response.code()), (408, "body_timeout"));
+    assert_eq!(wire.finish().ledger.lanes[LocalHealth].counters.admitted, 0);
+}
+
+#[test]
+fn a_slow_reader_is_aborted_and_its_request_cancelled() {
+    let mut wire = Wire::tight(&["ingress_public_write_ms=1000"]);
+    wire.grain.is_read = false;
+    let conn = wire.connect(Anonymous);
+    wire.send(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    wire.pass_ms(900);
+    assert!(!wire.is_closed(conn));
+    wire.pass_ms(200);
+    assert_eq!(wire.peer(conn).closed, Some(Closed::Aborted));
+    let evidence = wire.finish();
+    assert_eq!(evidence.ledger.lanes[Anonymous].counters.cancelled, 1);
+    assert_eq!(evidence.service[Anonymous].timed_out, 1);
+}
+
+#[test]
+fn an_idle_connection_is_closed_quietly() {
+    let mut wire = Wire::tight(&["ingress_public_idle_ms=2000"]);
+    let conn = wire.connect(Anonymous);
+    wire.ask(conn, GET);
+    wire.pass_ms(1900);
+    assert!(!wire.is_closed(conn));
+    wire.pass_ms(200);
+    assert_eq!(wire.peer(conn).closed, Some(Closed::InOrder));
+    assert!(wire.peer(conn).inbound.is_empty());
+}
+
+#[test]
+fn the_oldest_idle_connection_gives_way_to_a_newcomer() {
+    let mut wire = Wire::tight(&["ingress_public_conns=4"]);
+    let conns: Vec<_> = (0..4).map(|_| wire.connect(Anonymous)).collect();
+    for at in [1, 2, 3] {
+        wire.ask(conns[at], GET);
+    }
+    let newcomer = wire.connect(Anonymous);
+    assert!(wire.is_closed(conns[1]), "the oldest idle one goes");
+    assert!(
+        !wire.is_closed(conns[0]),
+        "one that never asked is not idle"
+    );
+    assert_eq!(wire.ask(newcomer, GET).status, 200);
+    let evidence = wire.finish();
+    assert_eq!(evidence.service[Anonymous].idle_closed, 1);
+    assert_eq!(evidence.permits.lanes[Anonymous].counters.refused, 0);
+}
+
+#[test]
+fn idle_connections_of_another_lane_do_not_give_way() {
+    let mut wire = Wire::tight(&["ingress_public_conns=2"]);
+    let probe = wire.connect(ProviderHealth);
+    wire.ask(probe, GET);
+    for _ in 0..2 {
+        wire.connect(Anonymous);
+    }
+    let refused = wire.connect(Anonymous);
+    assert_eq!(wire.response(refused).status, 503);
+    assert!(!wire.is_closed(probe));
+}
+
+#[test]
+fn a_last_answer_lingers_until_the_client_has_left() {
+    let mut wire = Wire::tight(&[]);
+    let conn = wire.connect(Anonymous);
+    let response = wire.ask(conn, "BAD\r\n");
+    assert_eq!(response.status, 400);
+    wire.send(conn, vec![b'x'; 100_000]);
+    assert!(!wire.is_closed(conn));
+    wire.shut_down(conn);
+    assert_eq!(wire.peer(conn).closed, Some(Closed::InOrder));
+}
+
+#[test]
+fn lingering_is_bounded_in_bytes_and_time() {
+    let mut wire = Wire::tight(&[]);
+    let conn = wire.connect(Anonymous);
+    wire.ask(conn, "BAD\r\n");
+    wire.send(conn, vec![b'x'; 1_000_000]);
+    assert!(wire.is_closed(conn));
+    let conn = wire.connect(Anonymous);
+    wire.ask(conn, "BAD\r\n");
+    wire.pass_ms(1100);
+    assert!(wire.is_closed(conn));
+}
+
+#[test]
+fn a_closing_connection_keeps_its_slot_until_the_socket_is_closed() {
+    let mut wire = Wire::tight(&["ingress_public_write_ms=100"]);
+    let conn = wire.server.accepted(Anonymous, wire.now()).unwrap();
+    wire.peers.insert(conn, support::Peer::default());
+    wire.grain.is_read = false;
+    wire.send(conn, GET);
+    wire.now_ms += 500;
+    let now = wire.now();
+    wire.server.tick(now);
+    // The kernel may still read the answer's buffer: the request is not over before the socket is.
+    assert_eq!(wire.evidence().ledger.lanes[Anonymous].serving, 1);
+    wire.run();
+    assert_eq!(wire.evidence().ledger.lanes[Anonymous].serving, 0);
+    wire.finish();
+}
+
+#[test]
+fn late_inputs_about_a_connection_that_is_gone_are_ignored() {
+    let mut wire = Wire::tight(&[]);
+    let conn = wire.connect(Anonymous);
+    wire.reset(conn);
+    let now = wire.now();
+    wire.server.received(conn, 5, now);
+    wire.server.sent(conn, 5, now);
+    wire.server.failed(conn, now);
+    wire.server.closed(conn, now);
+    assert!(wire.server.receive_window(conn).is_none());
+    assert!(wire.server.send_window(conn).is_none());
+    let next = wire.connect(Anonymous);
+    assert_eq!(next.index(), conn.index());
+    assert_ne!(next, conn);
+    wire.server.failed(conn, now);
+    assert_eq!(wire.ask(next, GET).status, 200);
+    assert_eq!(wire.finish().permits.lanes[Anonymous].counters.released, 2);
+}
+
+#[test]
+fn evidence_is_due_when_quiet_and_changed() {
+    let mut wire = Wire::tight(&[]);
+    let due = |wire: &mut Wire| {
+        let now = wire.now();
+        wire.server.evidence_due(now)
+    };
+    wire.pass_ms(200);
+    assert!(due(&mut wire), "a service that nobody used says so once");
+    wire.pass_ms(200);
+    assert!(!due(&mut wire));
+    let conn = wire.connect(Anonymous);
+    wire.send(conn, "GET /");
+    wire.pass_ms(500);
+    assert!(!due(&mut wire), "a request is under way");
+    wire.ask(conn, " HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(!due(&mut wire), "it was only just answered");
+    assert!(wire.server.next_deadline().is_some());
+    wire.pass_ms(120);
+    assert!(due(&mut wire));
+    wire.pass_ms(500);
+    assert!(!due(&mut wire));
+}
+
+#[test]
+fn draining_tells_watchers_finishes_work_and_ends() {
+    let mut wire = Wire::tight(&["ingress_total_drain_ms=1000"]);
+    let idle = wire.connect(Anonymous);
+    wire.ask(idle, GET);
+    let drained = wire.ask_once(LocalHealth, "POST /drain HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(
+        (drained.status, drained.field("connection")),
+        (202, Some("close"))
+    );
+    assert_eq!(wire.get(ProviderHealth, "/healthz").status, 503);
+    assert_eq!(wire.get(Anonymous, "/healthz").status, 503);
+    assert_eq!(wire.get(LocalHealth, "/healthz").status, 200);
+    assert_eq!(wire.get(LocalHealth, "/readyz").status, 503);
+    let served = wire.get(Anonymous, "/");
+    assert_eq!(
+        (served.status, served.field("connection")),
+        (200, Some("close"))
+    );
+    assert!(!wire.is_closed(idle) && !wire.server.finished());
+    wire.pass_ms(1100);
+    assert!(
+        wire.is_closed(idle),
+        "idle connections go when the grace is over"
+    );
+    assert_eq!(wire.try_connect(Anonymous), Err(Unanswered::LaneClosed));
+    let now = wire.now();
+    assert!(!wire.server.may_accept(Anonymous, now) && wire.server.may_accept(ProviderHealth, now));
+    wire.pass_ms(1200);
+    assert!(!wire.server.finished(), "the last evidence is not out yet");
+    let now = wire.now();
+    assert!(wire.server.evidence_due(now));
+    assert!(wire.server.finished());
+    assert_eq!(wire.finish().service[Anonymous].turned_away, 1);
+}
+
+#[test]
+fn a_drain_waits_for_work_in_flight_but_not_for_ever() {
+    let mut wire = Wire::tight(&["ingress_total_drain_ms=0"]);
+    wire.grain.is_read = false;
+    let slow = wire.connect(Anonymous);
+    wire.send(slow, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    let local = wire.connect(LocalHealth);
+    wire.send(
+        local,
+        "POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\ngrace_ms=50",
+    );
+    wire.pass_ms(5000);
+    assert!(!wire.server.finished());
+    assert!(!wire.is_closed(slow));
+    wire.grain.is_read = true;
+    wire.run();
+    assert_eq!(wire.response(slow).status, 200);
+    wire.pass_ms(2000);
+    let now = wire.now();
+    assert!(wire.server.evidence_due(now) && wire.server.finished());
+}
