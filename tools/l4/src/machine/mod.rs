@@ -1,6 +1,7 @@
 //! One QEMU machine: started, read, awaited and ended. Dropping it ends QEMU, so no case
 //! can leave one behind (invariant H4).
 
+mod accept_queue;
 pub(crate) mod console;
 pub(crate) mod ports;
 pub(crate) mod spec;
@@ -35,6 +36,8 @@ pub(crate) struct Machine {
     console: Console,
     control: Option<UnixStream>,
     host: Vec<SocketAddr>,
+    /// Whether the forwarded ports have room for clients that come together.
+    deepened: bool,
     folder: PathBuf,
     ended: Option<MachineExit>,
 }
@@ -96,6 +99,7 @@ impl Machine {
             console,
             control: None,
             host,
+            deepened: false,
             folder,
             ended: None,
         };
@@ -181,7 +185,14 @@ impl Machine {
         wanted: impl FnMut(&str) -> bool,
     ) -> Result<(usize, Line), Failure> {
         let ended = match self.console.wait(from, timeout, wanted) {
-            Ok(found) => return Ok(found),
+            Ok(found) => {
+                // The guest has spoken, so QEMU has opened its ports.
+                if !self.deepened {
+                    accept_queue::deepen(lock(&self.child).id());
+                    self.deepened = true;
+                }
+                return Ok(found);
+            }
             Err(ended) => ended,
         };
         Err(match ended {
