@@ -46,6 +46,7 @@ pub(crate) fn finish_measurement(measurement: Measurement) -> Result<(), Calibra
     // The reference comes round after 54 ms; a boot that took longer than 50
     // measures anew. A reference that stands is given up after a while.
     let mut from = start;
+    let mut failure = CalibrationError::ReferenceStands;
     for _ in 0..REFERENCE_POLLS {
         let to = pit::read();
         let reference = u64::from(from.count.wrapping_sub(to.count));
@@ -53,18 +54,22 @@ pub(crate) fn finish_measurement(measurement: Measurement) -> Result<(), Calibra
         if reference < MEASURE_COUNTS {
             continue;
         }
-        let clock = Clock::calibrate(start.stamp, counts, reference, pit::HERTZ)?;
-        // Had the reference come round, the rate would seem far too high: a
-        // second, short measurement must agree.
-        if from.stamp == start.stamp && !confirmed(&clock) {
-            pit::start_measure();
-            from = pit::read();
-            continue;
-        }
+        // Had the reference come round, for instance because the machine was
+        // stopped meanwhile, the rate would seem far too high: a short
+        // measurement must agree, or all is measured anew.
+        let clock = match Clock::calibrate(start.stamp, counts, reference, pit::HERTZ) {
+            Ok(clock) if confirmed(&clock) => clock,
+            disagreed => {
+                failure = disagreed.err().unwrap_or(failure);
+                pit::start_measure();
+                from = pit::read();
+                continue;
+            }
+        };
         CLOCK.with(|slot| *slot = Some(clock));
         return Ok(());
     }
-    Err(CalibrationError::ReferenceStands)
+    Err(failure)
 }
 
 const REFERENCE_POLLS: u32 = 50_000;
