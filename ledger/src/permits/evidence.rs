@@ -14,13 +14,13 @@ pub struct PermitCounters {
     pub released: u64,
     /// Connections refused: the sum of the four below.
     pub refused: u64,
-    /// Refused for [`PermitRefusal::ClockLost`].
+    /// Refused for [`PermitRefusal::ClockLost`](crate::PermitRefusal::ClockLost).
     pub refused_clock_lost: u64,
-    /// Refused for [`PermitRefusal::RateLimited`].
+    /// Refused for [`PermitRefusal::RateLimited`](crate::PermitRefusal::RateLimited).
     pub refused_rate_limited: u64,
-    /// Refused for [`PermitRefusal::LaneFull`].
+    /// Refused for [`PermitRefusal::LaneFull`](crate::PermitRefusal::LaneFull).
     pub refused_lane_full: u64,
-    /// Refused for [`PermitRefusal::TotalFull`].
+    /// Refused for [`PermitRefusal::TotalFull`](crate::PermitRefusal::TotalFull).
     pub refused_total_full: u64,
     /// Refused connections that were to be answered.
     pub refusals_admitted: u64,

@@ -7,7 +7,7 @@ use crate::overload::Status;
 use crate::units::{Occupancy, Span};
 
 /// Why a connection got no permit. It may still be answered: see
-/// [`ConnectionPermits::admit_refusal`].
+/// [`admit_refusal`](crate::ConnectionPermits::admit_refusal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PermitRefusal {
     /// The caller has no clock, so no deadline can be kept.
