@@ -5,7 +5,7 @@
 //! Invariants: NET-COOKIE (a half-open connection occupies no memory, so a
 //! flood of requests displaces nobody; an acknowledgement is believed only if
 //! its number is the keyed hash of its own flow, its initial sequence number,
-//! a period at most two old, and a segment-size class).
+//! a period at most two old, and a segment-size class, and only once).
 //!
 //! ```text
 //!  31                              3   2    1  0
@@ -17,6 +17,7 @@
 use crate::flow::FlowKey;
 use crate::siphash::{self, Key};
 use crate::time::Instant;
+use alloc::vec::Vec;
 
 /// A cookie is valid in the period it was made in and in the next: 16 to 32 s.
 const PERIOD_SHIFT: u32 = 34;
@@ -78,6 +79,55 @@ impl CookieJar {
         let genuine = self.cookie(flow, their_isn, baked, class) == cookie;
         let size = SEGMENT_SIZES.get(usize::try_from(class).ok()?).copied()?;
         genuine.then_some(size)
+    }
+}
+
+/// Cookies that have opened a connection. Each opens one: a segment that was on
+/// its way when the connection was reset must not open it anew.
+///
+/// A fixed table; a cookie is forgotten once another falls into its place, which
+/// by then is some thousand connections later.
+#[derive(Debug)]
+pub(crate) struct SpentCookies {
+    marks: Vec<u64>,
+    key: Key,
+}
+
+/// Places in the table of spent cookies, a power of two.
+const SPENT_PLACES: usize = 4_096;
+
+impl SpentCookies {
+    /// An empty table.
+    pub(crate) fn new(key: Key) -> Self {
+        Self {
+            marks: alloc::vec![0; SPENT_PLACES],
+            key,
+        }
+    }
+
+    fn mark(&self, flow: FlowKey, cookie: u32) -> (u64, usize) {
+        let [addresses, ports] = flow.words();
+        let hash = siphash::hash(self.key, [addresses, ports, u64::from(cookie)]);
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "masked to the table's size"
+        )]
+        let place = hash as usize & SPENT_PLACES.wrapping_sub(1);
+        (hash | 1, place)
+    }
+
+    /// Whether the cookie has opened a connection lately.
+    pub(crate) fn contains(&self, flow: FlowKey, cookie: u32) -> bool {
+        let (mark, place) = self.mark(flow, cookie);
+        self.marks.get(place) == Some(&mark)
+    }
+
+    /// Notes that it has.
+    pub(crate) fn insert(&mut self, flow: FlowKey, cookie: u32) {
+        let (mark, place) = self.mark(flow, cookie);
+        if let Some(slot) = self.marks.get_mut(place) {
+            *slot = mark;
+        }
     }
 }
 
@@ -149,6 +199,19 @@ mod tests {
     }
 
     #[test]
+    fn spent_cookies_are_told_from_others() {
+        let mut spent = SpentCookies::new([5, 6]);
+        spent.insert(flow(), 1_000);
+        assert!(spent.contains(flow(), 1_000));
+        assert!(!spent.contains(flow(), 1_001));
+        let other = FlowKey {
+            remote_port: 40_001,
+            ..flow()
+        };
+        assert!(!spent.contains(other, 1_000));
+    }
+
+    #[test]
     fn rounds_the_segment_size_down() {
         let jar = CookieJar::new([1, 2]);
         let now = Instant::from_millis(5);
@@ -191,8 +254,9 @@ mod tests {
         *state = state
             .wrapping_mul(0xbb2e_fcec_3c39_611d)
             .wrapping_add(0x7590_ef39);
+        let shift = 29_u64.wrapping_sub(*state >> 61);
         #[expect(clippy::cast_possible_truncation, reason = "as the generator does")]
-        let drawn = (*state >> (29 - (*state >> 61))) as u32;
+        let drawn = (*state >> shift) as u32;
         drawn
     }
 

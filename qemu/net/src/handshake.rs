@@ -88,7 +88,11 @@ impl<D: FrameDevice> NetStack<D> {
         let key = acknowledgement.key;
         let their_isn = acknowledgement.sequence.wrapping_sub(1);
         let isn = acknowledgement.acknowledgement.wrapping_sub(1);
-        let Some(segment_bytes) = self.cookies.check(key, their_isn, isn, self.now) else {
+        let segment_bytes = self
+            .cookies
+            .check(key, their_isn, isn, self.now)
+            .filter(|_| !self.spent.contains(key, isn));
+        let Some(segment_bytes) = segment_bytes else {
             self.count_listener(listener, |counters| &mut counters.handshake_invalid);
             self.refuse(port, frame);
             return;
@@ -124,6 +128,7 @@ impl<D: FrameDevice> NetStack<D> {
             self.count(port, |counters| &mut counters.malformed);
             return;
         }
+        self.spent.insert(key, isn);
         if let Some(slot) = self.pool.slot_mut(index) {
             slot.phase = Phase::Queued;
         }

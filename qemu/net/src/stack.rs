@@ -10,7 +10,7 @@ use crate::classify::Receiver;
 use crate::config::{
     FRAME_BYTES_MAX, LISTENERS_MAX, NetConfig, NicConfig, PollBudget, TRANSPORTS_MAX,
 };
-use crate::cookie::CookieJar;
+use crate::cookie::{CookieJar, SpentCookies};
 use crate::counters::{PoolCounters, TransportCounters};
 use crate::device::FrameDevice;
 use crate::events::Ready;
@@ -49,6 +49,7 @@ pub struct NetStack<D: FrameDevice> {
     pub(crate) listeners: Vec<Listener>,
     pub(crate) pool: Pool,
     pub(crate) cookies: CookieJar,
+    pub(crate) spent: SpentCookies,
     pub(crate) ready: Ready,
     /// The socket set of frames that belong to no socket.
     pub(crate) nobody: SocketSet<'static>,
@@ -95,6 +96,7 @@ impl<D: FrameDevice> NetStack<D> {
             transports: Vec::with_capacity(TRANSPORTS_MAX),
             listeners: Vec::with_capacity(LISTENERS_MAX),
             cookies: CookieJar::new([first, second ^ u64::MAX]),
+            spent: SpentCookies::new([first ^ u64::MAX, second]),
             ready: Ready::new(entries),
             nobody: SocketSet::new(Vec::new()),
             scratch: [0; FRAME_BYTES_MAX],

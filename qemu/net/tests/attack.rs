@@ -242,6 +242,23 @@ fn a_repeated_acknowledgement_opens_one_connection() {
 }
 
 #[test]
+fn a_request_in_flight_does_not_reopen_what_was_reset() {
+    let mut world = World::new(config());
+    let listener = world.listen(8080);
+    let answer = answer_of(&mut world, 5_000, 100);
+    let number = answer.sequence.wrapping_add(1);
+    inject(&world, ack(5_000, 101, number, b""));
+    world.poll_stack();
+    let accepted = world.accept(listener).expect("accepted");
+    world.stack.abort(accepted.socket);
+    inject(&world, ack(5_000, 101, number, b"GET / HTTP/1.1"));
+    world.poll_stack();
+    assert_eq!(world.accept(listener), None);
+    assert_eq!(counters(&world, 0).established, 1);
+    assert_eq!(world.stack.pool_counters().in_use, 0);
+}
+
+#[test]
 fn a_full_backlog_refuses_its_own_callers_only() {
     let mut world = World::new(config());
     let nic = Binding::Transport(world.nic);

@@ -58,12 +58,18 @@ impl Found {
     }
 
     /// Lets the card use memory and interrupts, and maps its registers.
+    ///
+    /// The registers answer only after their places have been measured: every
+    /// change of what answers where costs the emulator about a millisecond.
     pub(super) fn transport(mut self) -> Result<PciTransport, VirtioPciError> {
         let (_, command) = self.root.get_status_command(self.function);
-        let wanted = (command | Command::MEMORY_SPACE | Command::BUS_MASTER)
+        let silent = command.difference(Command::IO_SPACE | Command::MEMORY_SPACE);
+        self.root.set_command(self.function, silent);
+        let transport = PciTransport::new::<KernelMemory, Ports>(&mut self.root, self.function)?;
+        let answering = (silent | Command::MEMORY_SPACE | Command::BUS_MASTER)
             .difference(Command::INTERRUPT_DISABLE);
-        self.root.set_command(self.function, wanted);
-        PciTransport::new::<KernelMemory, Ports>(&mut self.root, self.function)
+        self.root.set_command(self.function, answering);
+        Ok(transport)
     }
 }
 
