@@ -4,13 +4,9 @@
 //! Invariants: NET-TURN (a poll does bounded work for each transport, loopback
 //! included, and starts at another one each time).
 
-use crate::account::OUTGOING;
 use crate::adapter::Scratch;
-use crate::classify::Receiver;
-use crate::config::{
-    FRAME_BYTES_MAX, LISTENERS_MAX, NetConfig, NicConfig, PollBudget, TRANSPORTS_MAX,
-};
-use crate::cookie::{CookieJar, SpentCookies};
+use crate::config::{NetConfig, PollBudget};
+use crate::cookie::CookieJar;
 use crate::counters::{PoolCounters, TransportCounters};
 use crate::device::FrameDevice;
 use crate::events::Ready;
@@ -18,17 +14,15 @@ use crate::flow::PortIndex;
 use crate::ids::TransportId;
 use crate::link::Link;
 use crate::listener::Listener;
-use crate::outcome::{AddError, Polled};
+use crate::outcome::Polled;
 use crate::pool::Pool;
-use crate::siphash;
+use crate::spent::SpentCookies;
 use crate::time::Instant;
 use crate::transport::{Port, Transport};
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use core::time::Duration;
-use smoltcp::iface::{Config, Interface, SocketSet};
-use smoltcp::wire::{EthernetAddress, HardwareAddress, IpCidr, Ipv4Cidr};
+use smoltcp::iface::SocketSet;
 
 /// When to look again at a link that had no room to transmit.
 const BLOCKED_RETRY: Duration = Duration::from_millis(1);
@@ -55,7 +49,7 @@ pub struct NetStack<D: FrameDevice> {
     pub(crate) nobody: SocketSet<'static>,
     pub(crate) scratch: Scratch,
     pub(crate) next_ephemeral: u16,
-    turn: usize,
+    pub(crate) turn: usize,
 }
 
 /// How a port's turn ended.
@@ -76,144 +70,6 @@ pub(crate) struct More;
 pub(crate) struct Blocked;
 
 impl<D: FrameDevice> NetStack<D> {
-    /// A stack with its loopback transport. All its memory is taken here and in
-    /// `add_nic`.
-    #[must_use]
-    pub fn new(config: NetConfig) -> Self {
-        let [first, second] = config.secret;
-        let mut pool = Pool::new(&config);
-        // A reserve that the pool cannot hold is no reserve; 0 is honest then.
-        let kept = pool
-            .accounts
-            .set_reserve(OUTGOING, config.outgoing_reserve, config.sockets);
-        debug_assert!(kept.is_ok(), "the outgoing reserve exceeds the pool");
-        let entries = usize::from(config.sockets).saturating_add(LISTENERS_MAX);
-        let start = siphash::hash([second, first], [0]).to_le_bytes();
-        let [low, high, ..] = start;
-        let mut stack = Self {
-            now: Instant::default(),
-            ports: Vec::with_capacity(TRANSPORTS_MAX.saturating_mul(2)),
-            transports: Vec::with_capacity(TRANSPORTS_MAX),
-            listeners: Vec::with_capacity(LISTENERS_MAX),
-            cookies: CookieJar::new([first, second ^ u64::MAX]),
-            spent: SpentCookies::new([first ^ u64::MAX, second]),
-            ready: Ready::new(entries),
-            nobody: SocketSet::new(Vec::new()),
-            scratch: [0; FRAME_BYTES_MAX],
-            next_ephemeral: u16::from_le_bytes([low, high]),
-            turn: 0,
-            pool,
-            config,
-        };
-        let address = Ipv4Addr::LOCALHOST;
-        let inside = stack.add_port(
-            Link::new_loop(stack.config.loop_frames),
-            TransportId::LOOPBACK,
-            Ipv4Cidr::new(address, 8),
-            EthernetAddress([0; 6]),
-        );
-        stack.add_transport(Transport::new(
-            &stack.config,
-            Ipv4Cidr::new(address, 8),
-            None,
-            inside,
-            None,
-        ));
-        stack
-    }
-
-    /// Adds a network card as the next transport.
-    ///
-    /// # Errors
-    /// The address, the hardware address or the subnet cannot be used, or the
-    /// transport table is full.
-    pub fn add_nic(&mut self, config: NicConfig, device: D) -> Result<TransportId, AddError> {
-        let id = u8::try_from(self.transports.len()).map_err(|_| AddError::TooMany)?;
-        if self.transports.len() >= TRANSPORTS_MAX {
-            return Err(AddError::TooMany);
-        }
-        let mac = EthernetAddress(device.mac());
-        if !mac.is_unicast() {
-            return Err(AddError::HardwareAddress);
-        }
-        let subnet = usable_subnet(&config)?;
-        let overlaps = |other: &Transport| {
-            other.subnet.contains_addr(&subnet.address())
-                || subnet.contains_addr(&other.subnet.address())
-        };
-        if self.transports.iter().any(overlaps) {
-            return Err(AddError::Overlap);
-        }
-        let transport = TransportId(id);
-        let card = self.add_port(Link::Card(device), transport, subnet, mac);
-        if let (Some(gateway), Some(port)) =
-            (config.gateway, self.ports.get_mut(usize::from(card.0)))
-        {
-            // The route table of a fresh interface has room for one.
-            port.interface
-                .routes_mut()
-                .add_default_ipv4_route(gateway)
-                .map_err(|_| AddError::Address)?;
-        }
-        let ring = Link::new_loop(self.config.loop_frames);
-        let inside = self.add_port(ring, transport, subnet, EthernetAddress([0; 6]));
-        self.add_transport(Transport::new(
-            &self.config,
-            subnet,
-            config.gateway,
-            inside,
-            Some(card),
-        ));
-        Ok(transport)
-    }
-
-    fn add_transport(&mut self, transport: Transport) {
-        self.transports.push(transport);
-        self.ready.add_transport();
-    }
-
-    fn add_port(
-        &mut self,
-        mut link: Link<D>,
-        transport: TransportId,
-        subnet: Ipv4Cidr,
-        mac: EthernetAddress,
-    ) -> PortIndex {
-        let index = PortIndex(u8::try_from(self.ports.len()).unwrap_or(u8::MAX));
-        let medium = link.medium();
-        let hardware = match link {
-            Link::Card(_) => HardwareAddress::Ethernet(mac),
-            Link::Loop(_) => HardwareAddress::Ip,
-        };
-        let mut config = Config::new(hardware);
-        config.random_seed = siphash::hash(self.config.secret, [u64::from(index.0)]);
-        let mut device = crate::adapter::OneFrame {
-            frame: None,
-            link: &mut link,
-            scratch: &mut self.scratch,
-            traffic: crate::adapter::Traffic::default(),
-        };
-        let mut interface = Interface::new(config, &mut device, self.now.wire());
-        interface.update_ip_addrs(|addresses| {
-            let added = addresses.push(IpCidr::Ipv4(subnet));
-            debug_assert!(added.is_ok(), "a fresh interface has room for one address");
-        });
-        self.ports.push(Port {
-            transport,
-            receiver: Receiver {
-                port: index,
-                medium,
-                mac,
-                address: subnet.address(),
-            },
-            link,
-            interface,
-            transmit: VecDeque::with_capacity(usize::from(self.config.sockets)),
-            learned: None,
-        });
-        index
-    }
-
     /// The card of a transport, for what only its driver knows (interrupts).
     pub fn device_mut(&mut self, transport: TransportId) -> Option<&mut D> {
         let card = self.transports.get(usize::from(transport.0))?.card?;
@@ -332,30 +188,5 @@ impl<D: FrameDevice> NetStack<D> {
             let counter = which(&mut transport.counters);
             *counter = counter.saturating_add(1);
         }
-    }
-}
-
-fn usable_subnet(config: &NicConfig) -> Result<Ipv4Cidr, AddError> {
-    let address = config.address;
-    let host = !address.is_unspecified()
-        && !address.is_loopback()
-        && !address.is_multicast()
-        && !address.is_broadcast();
-    if !host || config.prefix_len == 0 || config.prefix_len > 30 {
-        return Err(AddError::Address);
-    }
-    let subnet = Ipv4Cidr::new(address, config.prefix_len);
-    let usable = |candidate: Ipv4Addr| {
-        subnet.contains_addr(&candidate)
-            && Some(candidate) != subnet.broadcast()
-            && candidate != subnet.network().address()
-    };
-    let gateway_usable = config
-        .gateway
-        .is_none_or(|gateway| usable(gateway) && gateway != address);
-    if usable(address) && gateway_usable {
-        Ok(subnet)
-    } else {
-        Err(AddError::Address)
     }
 }
