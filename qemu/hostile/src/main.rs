@@ -4,6 +4,7 @@
 
 use freestanding as _;
 
+mod bad;
 mod faults;
 mod registers;
 mod requests;

@@ -1,5 +1,9 @@
 //! Deeds about processor state: odd flags on entry, and registers that must be
 //! found again.
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "each sequence of instructions is one step"
+)]
 
 use core::arch::asm;
 

@@ -1,25 +1,29 @@
 //! Deeds through the queues: requests that no honest program makes. Each is
 //! held against the published code that it must complete with.
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "reading and writing the shared page is one step, resting on one mapping"
+)]
 
-use capos_config::capset::CAPSET_VADDR;
 use capos_config::ring::{
-    self, CAP_ERR_APPLICATION_EXCEPTION, CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED,
-    CAP_ERR_INVALID_PARAMS_BUFFER, CAP_ERR_INVALID_REQUEST, CAP_ERR_INVALID_RESULT_BUFFER,
-    CAP_ERR_INVALID_TRANSFER_DESCRIPTOR, CAP_ERR_INVOKE_FAILED, CAP_ERR_TRANSFER_NOT_SUPPORTED,
-    CAP_ERR_UNSUPPORTED_OPCODE, CAP_OP_CALL, CAP_OP_FINISH, CAP_OP_NOP, CAP_OP_RECV,
-    CAP_OP_RELEASE, CAP_SQE_THREAD_OWNED, CQ_ENTRIES, CapCqe, CapRingHeader, CapSqe,
-    MAX_TRANSFER_DESCRIPTORS, RING_VADDR, SQ_ENTRIES,
+    self, CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED, CAP_OP_CALL, CAP_OP_NOP, CQ_ENTRIES, CapCqe,
+    CapRingHeader, CapSqe, RING_VADDR, SQ_ENTRIES,
 };
 use capos_rt::{Console, ConsoleClient, Runtime, Timer, syscall};
 
+use crate::bad;
+
 const BROKEN: i64 = 1;
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "addresses have 64 bits here"
+)]
+const RING: usize = RING_VADDR as usize;
 const NO_CONSOLE: i64 = 2;
-const KERNEL: u64 = 0xffff_ffff_8010_0000;
-const HOLE: u64 = 0x1f_0000;
 const FLOOD_LINES: u32 = 600;
 
 /// A request with nothing in it.
-const EMPTY: CapSqe = CapSqe {
+pub(crate) const EMPTY: CapSqe = CapSqe {
     opcode: CAP_OP_NOP,
     flags: 0,
     method_id: 0,
@@ -41,7 +45,7 @@ struct Queues;
 
 impl Queues {
     fn header() -> *mut CapRingHeader {
-        core::ptr::with_exposed_provenance_mut(RING_VADDR as usize)
+        core::ptr::with_exposed_provenance_mut(RING)
     }
 
     /// Submits one request and waits for what becomes of it.
@@ -75,250 +79,27 @@ impl Queues {
     }
 }
 
-/// `Console.writeLine("ok")`, as the library would encode it.
-#[repr(C, align(8))]
-struct Message([u64; 4]);
-
-static LINE: Message = Message([3 << 32, 1 << 48, 1 | 2 << 32 | 3 << 35, 0x6b6f]);
-static NONSENSE: Message = Message([u64::MAX, u64::MAX, 0, 0]);
-/// A message whose text lies far outside of it.
-static OUTSIDE: Message = Message([3 << 32, 1 << 48, 1 | 4_000 | 2 << 32 | 800 << 35, 0]);
-
-/// Tries every kind of bad request, and a good one after each.
+/// Tries every kind of bad request, and good ones after each. The exit code
+/// tells the first that did not complete as it must.
 pub(crate) fn bad_requests(runtime: &mut Runtime) -> i64 {
     let Ok(console) = runtime.capset().get_typed::<Console>(b"console") else {
         return NO_CONSOLE;
     };
-    let cap_id = console.cap_id();
     let mut results = [0_u64; 64];
-    let result_addr = results.as_mut_ptr().expose_provenance() as u64;
-    let call = CapSqe {
-        opcode: CAP_OP_CALL,
-        method_id: 1,
-        cap_id,
-        addr: (&raw const LINE).expose_provenance() as u64,
-        len: 32,
-        ..EMPTY
-    };
-    let with_result = CapSqe {
-        result_addr,
+    let call = bad::good(console.cap_id());
+    let answered = CapSqe {
+        result_addr: results.as_mut_ptr().expose_provenance() as u64,
         result_len: 512,
         ..call
     };
-    let nonsense = (&raw const NONSENSE).expose_provenance() as u64;
-    let outside = (&raw const OUTSIDE).expose_provenance() as u64;
-    let code = (bad_requests as *const ()).expose_provenance() as u64;
-    let release = CapSqe {
-        opcode: CAP_OP_RELEASE,
-        cap_id: 0,
-        ..EMPTY
-    };
-
-    let bad = [
-        (
-            CapSqe {
-                opcode: 200,
-                ..call
-            },
-            CAP_ERR_INVALID_REQUEST,
-        ),
-        (
-            CapSqe {
-                opcode: CAP_OP_FINISH,
-                ..EMPTY
-            },
-            CAP_ERR_UNSUPPORTED_OPCODE,
-        ),
-        (
-            CapSqe {
-                opcode: CAP_OP_RECV,
-                cap_id,
-                ..EMPTY
-            },
-            CAP_ERR_UNSUPPORTED_OPCODE,
-        ),
-        (CapSqe { flags: 1, ..call }, CAP_ERR_INVALID_REQUEST),
-        (
-            CapSqe {
-                flags: CAP_SQE_THREAD_OWNED,
-                call_id: 9,
-                ..call
-            },
-            CAP_ERR_INVALID_REQUEST,
-        ),
-        (
-            CapSqe {
-                pipeline_dep: 1,
-                ..call
-            },
-            CAP_ERR_INVALID_REQUEST,
-        ),
-        (CapSqe { cap_id: 1, ..EMPTY }, CAP_ERR_INVALID_REQUEST),
-        (CapSqe { addr: 0, ..call }, CAP_ERR_INVALID_PARAMS_BUFFER),
-        (CapSqe { addr: HOLE, ..call }, CAP_ERR_INVALID_PARAMS_BUFFER),
-        (
-            CapSqe {
-                addr: KERNEL,
-                ..call
-            },
-            CAP_ERR_INVALID_PARAMS_BUFFER,
-        ),
-        (
-            CapSqe {
-                addr: u64::MAX - 7,
-                ..call
-            },
-            CAP_ERR_INVALID_PARAMS_BUFFER,
-        ),
-        (
-            CapSqe {
-                addr: CAPSET_VADDR + 4096 - 8,
-                ..call
-            },
-            CAP_ERR_INVALID_PARAMS_BUFFER,
-        ),
-        (
-            CapSqe {
-                len: u32::MAX,
-                ..call
-            },
-            CAP_ERR_INVALID_PARAMS_BUFFER,
-        ),
-        (
-            CapSqe {
-                result_addr: 0,
-                ..with_result
-            },
-            CAP_ERR_INVALID_RESULT_BUFFER,
-        ),
-        (
-            CapSqe {
-                result_addr: code,
-                ..with_result
-            },
-            CAP_ERR_INVALID_RESULT_BUFFER,
-        ),
-        (
-            CapSqe {
-                result_addr: CAPSET_VADDR,
-                ..with_result
-            },
-            CAP_ERR_INVALID_RESULT_BUFFER,
-        ),
-        (
-            CapSqe {
-                result_addr: KERNEL,
-                ..with_result
-            },
-            CAP_ERR_INVALID_RESULT_BUFFER,
-        ),
-        (
-            CapSqe {
-                result_len: u32::MAX,
-                ..with_result
-            },
-            CAP_ERR_INVALID_RESULT_BUFFER,
-        ),
-        (CapSqe { cap_id: 0, ..call }, CAP_ERR_INVOKE_FAILED),
-        (
-            CapSqe {
-                cap_id: u32::MAX,
-                ..call
-            },
-            CAP_ERR_INVOKE_FAILED,
-        ),
-        (
-            CapSqe {
-                cap_id: cap_id ^ 0x800,
-                ..call
-            },
-            CAP_ERR_INVOKE_FAILED,
-        ),
-        (
-            CapSqe {
-                cap_id,
-                len: 1,
-                ..release
-            },
-            CAP_ERR_INVALID_REQUEST,
-        ),
-        (
-            CapSqe {
-                cap_id: 12_345,
-                ..release
-            },
-            CAP_ERR_INVALID_REQUEST,
-        ),
-        (
-            CapSqe {
-                xfer_cap_count: MAX_TRANSFER_DESCRIPTORS as u16 + 1,
-                ..call
-            },
-            CAP_ERR_INVALID_TRANSFER_DESCRIPTOR,
-        ),
-        (
-            CapSqe {
-                len: 31,
-                xfer_cap_count: 1,
-                ..call
-            },
-            CAP_ERR_INVALID_TRANSFER_DESCRIPTOR,
-        ),
-        (
-            CapSqe {
-                len: 24,
-                xfer_cap_count: 1,
-                ..call
-            },
-            CAP_ERR_INVALID_TRANSFER_DESCRIPTOR,
-        ),
-        (
-            CapSqe {
-                method_id: 77,
-                ..with_result
-            },
-            CAP_ERR_APPLICATION_EXCEPTION,
-        ),
-        (
-            CapSqe {
-                method_id: 77,
-                ..call
-            },
-            CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED,
-        ),
-        (
-            CapSqe {
-                len: 0,
-                ..with_result
-            },
-            CAP_ERR_APPLICATION_EXCEPTION,
-        ),
-        (
-            CapSqe {
-                len: 7,
-                ..with_result
-            },
-            CAP_ERR_APPLICATION_EXCEPTION,
-        ),
-        (
-            CapSqe {
-                addr: nonsense,
-                ..with_result
-            },
-            CAP_ERR_APPLICATION_EXCEPTION,
-        ),
-        (
-            CapSqe {
-                addr: outside,
-                ..with_result
-            },
-            CAP_ERR_APPLICATION_EXCEPTION,
-        ),
-        (copy_of(cap_id, &call), CAP_ERR_TRANSFER_NOT_SUPPORTED),
-    ];
-    for (number, (request, expected)) in (10_i64..).zip(&bad) {
-        let completion = Queues::ask(request);
-        if completion.result != *expected || completion.user_data != request.user_data {
+    let all = bad::framing(call)
+        .into_iter()
+        .chain(bad::buffers(call, answered))
+        .chain(bad::capabilities(call))
+        .chain(bad::messages(call, answered));
+    for (number, (request, code)) in (10_i64..).zip(all) {
+        let completion = Queues::ask(&request);
+        if completion.result != code || completion.user_data != request.user_data {
             return number;
         }
         if Queues::ask(&EMPTY).result != 0 || Queues::ask(&call).result != 0 {
@@ -326,22 +107,6 @@ pub(crate) fn bad_requests(runtime: &mut Runtime) -> i64 {
         }
     }
     0
-}
-
-/// `call`, with a well-formed descriptor behind its parameters that asks for a
-/// copy of capability `cap_id`.
-fn copy_of(cap_id: u32, call: &CapSqe) -> CapSqe {
-    static mut WITH_DESCRIPTOR: [u64; 5] = [0; 5];
-    let Message([table, root, list, text]) = &LINE;
-    let place = &raw mut WITH_DESCRIPTOR;
-    // SAFETY: the one user of the static, and only one thread.
-    unsafe { place.write([*table, *root, *list, *text, u64::from(cap_id) | 1 << 32]) };
-    CapSqe {
-        addr: place.expose_provenance() as u64,
-        len: 32,
-        xfer_cap_count: 1,
-        ..*call
-    }
 }
 
 /// Claims more submissions than the queue holds; then uses it as it should be.
@@ -412,7 +177,7 @@ pub(crate) fn many_sleeps(runtime: &mut Runtime) -> i64 {
     let Ok(timer) = runtime.capset().get_typed::<Timer>(b"timer") else {
         return NO_CONSOLE;
     };
-    let params = Message([2 << 32, 1 << 32, 20_000_000, 0]);
+    let params = [2_u64 << 32, 1 << 32, 20_000_000];
     let mut sleep = CapSqe {
         opcode: CAP_OP_CALL,
         method_id: 1,
@@ -432,7 +197,7 @@ pub(crate) fn many_sleeps(runtime: &mut Runtime) -> i64 {
     for _ in 0..12 {
         match Queues::take().result {
             0 => {}
-            CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED => refused += 1,
+            CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED => refused = 1_u32.saturating_add(refused),
             _ => return BROKEN,
         }
     }

@@ -165,6 +165,10 @@ fn place_thread_local<'a>(
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "offsets of a file made up here"
+)]
 mod tests {
     use super::*;
 

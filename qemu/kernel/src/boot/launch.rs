@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use harness_kernel::boot_package::{BootError, BootPlan, Grant, ProcessPlan};
+use harness_kernel::boot_package::{BootPlan, Grant, ProcessPlan};
 use harness_kernel::cap_table::CapTable;
 use harness_kernel::capset_page::{self, CapSetPageError, NamedCap};
 use harness_kernel::program::{self, ProgramError};
@@ -17,8 +17,6 @@ use crate::process::{Process, load};
 
 /// Why a boot is refused once the package itself is sound.
 pub(crate) enum LaunchError {
-    /// The package is not.
-    Package(BootError),
     /// A program cannot be loaded.
     Program(String, ProgramError),
     /// A set of capabilities makes no page.
@@ -32,7 +30,6 @@ pub(crate) enum LaunchError {
 impl core::fmt::Display for LaunchError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Package(error) => error.fmt(f),
             Self::Program(name, error) => write!(f, "{name}: {error}"),
             Self::CapSet(name, error) => write!(f, "{name}: {}", error.explain()),
             Self::NoTransport(name, binding) => {

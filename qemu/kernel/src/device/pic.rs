@@ -30,7 +30,7 @@ pub(crate) fn start() {
     ] {
         port_write(port, value);
     }
-    write(0xffff & !CASCADE);
+    write(!CASCADE);
 }
 
 /// Lets exactly the lines in `lines` through.

@@ -7,7 +7,7 @@ use core::mem::ManuallyDrop;
 
 use capos_lib::frame_bitmap::FrameBitmap;
 
-use super::layout::{PAGE_BYTES, PHYSICAL_LIMIT, physical_pointer};
+use super::layout::{PAGE_BYTES, PHYSICAL_LIMIT, physical_pointer, to_usize};
 use super::region::{Region, RegionList};
 use crate::cell::KernelCell;
 
@@ -24,6 +24,10 @@ struct Pool {
     lowest_free: usize,
 }
 
+const fn address_of(index: usize) -> u64 {
+    (index as u64).wrapping_mul(PAGE_BYTES)
+}
+
 /// No frame is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfFrames;
@@ -37,8 +41,9 @@ impl Frame {
     /// Takes a frame and fills it with zeros.
     pub(crate) fn zeroed() -> Result<Self, OutOfFrames> {
         let frame = Self::uninitialised()?;
+        let bytes = frame.pointer();
         // SAFETY: the frame is owned, and all of it is mapped.
-        unsafe { frame.pointer().write_bytes(0, PAGE_BYTES as usize) };
+        unsafe { bytes.write_bytes(0, to_usize(PAGE_BYTES)) };
         Ok(frame)
     }
 
@@ -48,13 +53,8 @@ impl Frame {
             let pool = pool.as_mut().ok_or(OutOfFrames)?;
             let index = pool.bitmap.alloc_frame().ok_or(OutOfFrames)?;
             pool.lowest_free = pool.lowest_free.min(pool.bitmap.free_count());
-            Ok(Self(index as u64 * PAGE_BYTES))
+            Ok(Self(address_of(index)))
         })
-    }
-
-    /// Physical address.
-    pub(crate) const fn address(&self) -> u64 {
-        self.0
     }
 
     /// Kernel pointer to the frame's bytes.
@@ -77,8 +77,7 @@ impl Frame {
     pub(crate) fn free(self) {
         POOL.with(|pool| {
             if let Some(pool) = pool.as_mut() {
-                #[expect(clippy::cast_possible_truncation, reason = "usize has 64 bits here")]
-                let index = (self.0 / PAGE_BYTES) as usize;
+                let index = to_usize(self.0 / PAGE_BYTES);
                 assert!(pool.bitmap.free_frame(index).is_ok(), "frame freed twice");
             }
         });
@@ -92,7 +91,7 @@ pub(crate) fn take_adjacent(count: usize) -> Result<u64, OutOfFrames> {
         let pool = pool.as_mut().ok_or(OutOfFrames)?;
         let index = pool.bitmap.alloc_contiguous(count).ok_or(OutOfFrames)?;
         pool.lowest_free = pool.lowest_free.min(pool.bitmap.free_count());
-        Ok(index as u64 * PAGE_BYTES)
+        Ok(address_of(index))
     })
 }
 
@@ -140,12 +139,12 @@ pub(crate) fn start(usable: &RegionList, taken: &[Region]) {
         .map(|region| region.end().min(PHYSICAL_LIMIT) / PAGE_BYTES)
         .max()
         .unwrap_or(0);
-    let mut pool = FrameBitmap::new(bitmap, top as usize, 0);
+    let mut pool = FrameBitmap::new(bitmap, to_usize(top), 0);
     for region in usable.iter() {
         let first = region.start.max(0x10_0000).div_ceil(PAGE_BYTES);
         let end = region.end().min(PHYSICAL_LIMIT) / PAGE_BYTES;
         for index in first..end {
-            pool.mark_free(index as usize);
+            pool.mark_free(to_usize(index));
         }
     }
     let usable = pool.free_count();
@@ -156,7 +155,7 @@ pub(crate) fn start(usable: &RegionList, taken: &[Region]) {
             .div_ceil(PAGE_BYTES)
             .min(top);
         for index in region.start / PAGE_BYTES..end {
-            pool.mark_used(index as usize);
+            pool.mark_used(to_usize(index));
         }
     }
     let lowest_free = pool.free_count();

@@ -4,7 +4,7 @@
 use linked_list_allocator::Heap;
 
 use super::frames::{OutOfFrames, take_adjacent};
-use super::layout::{PAGE_BYTES, physical_pointer};
+use super::layout::{PAGE_BYTES, physical_pointer, to_usize};
 use crate::cell::KernelCell;
 
 #[global_allocator]
@@ -32,8 +32,7 @@ unsafe impl core::alloc::GlobalAlloc for KernelHeap {
 
 /// Gives the heap `bytes`, rounded up to whole pages.
 pub(crate) fn start(bytes: usize) -> Result<(), OutOfFrames> {
-    #[expect(clippy::cast_possible_truncation, reason = "usize has 64 bits here")]
-    let page = PAGE_BYTES as usize;
+    let page = to_usize(PAGE_BYTES);
     let pages = bytes.div_ceil(page);
     let memory = physical_pointer(take_adjacent(pages)?);
     // SAFETY: the frames were just taken and are never given back.

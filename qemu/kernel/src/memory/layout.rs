@@ -21,6 +21,15 @@ pub(crate) const DEVICE_BASE: u64 = 0xffff_8080_0000_0000;
 /// Memory above this is not used; the boot tables reach as far.
 pub(crate) const PHYSICAL_LIMIT: u64 = 0x4000_0000;
 
+/// A 64-bit number as an index or length.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "usize has 64 bits on this machine"
+)]
+pub(crate) const fn to_usize(number: u64) -> usize {
+    number as usize
+}
+
 /// Kernel pointer to the `length` bytes at `physical`, through the boot
 /// tables; `None` where they do not reach.
 pub(crate) fn boot_pointer(physical: u64, length: usize) -> Option<*const u8> {
@@ -38,11 +47,7 @@ pub(crate) fn boot_pointer(physical: u64, length: usize) -> Option<*const u8> {
 /// callers hold such frames.
 pub(crate) fn physical_pointer(physical: u64) -> *mut u8 {
     debug_assert!(physical < PHYSICAL_LIMIT, "beyond mapped memory");
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "usize has 64 bits on this machine"
-    )]
-    core::ptr::with_exposed_provenance_mut(PHYSICAL_BASE.wrapping_add(physical) as usize)
+    core::ptr::with_exposed_provenance_mut(to_usize(PHYSICAL_BASE.wrapping_add(physical)))
 }
 
 /// Addresses of the linked image, in the order of the link script.

@@ -1,8 +1,4 @@
 //! The processor's page table format, and nothing else.
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "an entry's address and the access at it are one step, resting on one bound"
-)]
 
 use super::frames::{Frame, OutOfFrames};
 use super::layout::{PAGE_BYTES, physical_pointer};

@@ -4,10 +4,6 @@
 //!
 //! A process has one thread and is not running while the kernel is, so a range
 //! that was checked stays good until the kernel returns to it.
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "an offset and the copy at it are one step, resting on one bound"
-)]
 
 use harness_kernel::user_range::{UserRange, page_pieces};
 

@@ -184,11 +184,6 @@ impl Network {
         }
     }
 
-    /// Whether anything is ready for `index`.
-    pub(crate) fn any_ready(&self, index: ProcessIndex) -> bool {
-        self.ready.any(index.0)
-    }
-
     /// Puts a listener among the ready objects of its owner.
     pub(crate) fn listener_is_ready(&mut self, id: ListenerId) {
         if let Some(listener) = self.listener_mut(id) {
@@ -286,8 +281,8 @@ impl Network {
             .and_then(Option::take)
         {
             Some(listener) => {
-                // The report is kept by the stack, and printed at the end.
-                drop(self.stack.close_listener(id));
+                // The stack keeps the report, which is printed at the end.
+                let _report = self.stack.close_listener(id);
                 listener.accepts
             }
             None => VecDeque::new(),

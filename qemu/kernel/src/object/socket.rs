@@ -21,7 +21,8 @@ const RESET: Raised = Raised::disconnected("the connection was reset");
 const ENDED: Raised = Raised::disconnected("this side of the connection has ended");
 /// Most bytes that one receive answers.
 const RECEIVE_MAX: u32 = 64 * 1024;
-const PREFIX: u32 = DATA_PREFIX_BYTES as u32;
+const PREFIX: u32 = 24;
+const _: () = assert!(PREFIX as usize == DATA_PREFIX_BYTES);
 
 /// Calls a method of connection `id`.
 pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, id: SocketId, call: Call) {

@@ -14,7 +14,8 @@ use crate::object::Object;
 use crate::process::Process;
 
 /// Bytes of a transfer record, as lengths in messages are counted.
-pub(crate) const RECORD_BYTES: u32 = CAP_TRANSFER_RESULT_SIZE as u32;
+pub(crate) const RECORD_BYTES: u32 = 16;
+const _: () = assert!(RECORD_BYTES as usize == CAP_TRANSFER_RESULT_SIZE);
 /// Room for an exception's message.
 const EXCEPTION_BYTES: usize = 256;
 

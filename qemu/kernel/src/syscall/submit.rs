@@ -22,6 +22,8 @@ use crate::process::{Process, ProcessIndex};
 
 /// Longest parameters, in bytes.
 pub(crate) const PARAMS_MAX: u32 = 64 * 1024;
+const DESCRIPTOR_BYTES: u32 = 8;
+const _: () = assert!(DESCRIPTOR_BYTES as usize == CAP_TRANSFER_DESCRIPTOR_SIZE);
 /// Longest result buffer, in bytes.
 const RESULT_MAX: u32 = 1024 * 1024;
 
@@ -135,7 +137,7 @@ fn transfers(process: &Process, submission: &CapSqe) -> i32 {
     for index in 0..count {
         let offset = index.saturating_mul(CAP_TRANSFER_DESCRIPTOR_SIZE) as u64;
         let mut bytes = [0; CAP_TRANSFER_DESCRIPTOR_SIZE];
-        let read = UserRange::new(start.saturating_add(offset), bytes.len() as u32)
+        let read = UserRange::new(start.saturating_add(offset), DESCRIPTOR_BYTES)
             .ok()
             .map(|range| user::read(&process.space, range, &mut bytes));
         if !matches!(read, Some(Ok(()))) {

@@ -24,6 +24,14 @@ const SYSCALL_MASK: u32 = 0xc000_0084;
 /// alignment check.
 const SYSCALL_CLEARS: u64 = 0x4_4700;
 
+/// The limit of a descriptor table or segment that holds a `T`. All of them are
+/// far smaller than 64 KiB.
+const fn limit_of<T>() -> u16 {
+    const { assert!(size_of::<T>() <= 0x1_0000 && size_of::<T>() > 0) };
+    let [low, high, ..] = size_of::<T>().wrapping_sub(1).to_le_bytes();
+    u16::from_le_bytes([low, high])
+}
+
 #[repr(C, packed(4))]
 struct TaskState {
     reserved0: u32,
@@ -52,7 +60,7 @@ static mut TASK_STATE: TaskState = TaskState {
     reserved1: 0,
     interrupt_stacks: [0; 7],
     reserved2: [0; 5],
-    io_map: size_of::<TaskState>() as u16,
+    io_map: limit_of::<TaskState>().wrapping_add(1),
 };
 static mut SEGMENTS: [u64; 7] = [
     0,
@@ -72,22 +80,26 @@ unsafe extern "C" {
 
 /// Loads all of it. Called once, before the first process.
 pub(crate) fn load() {
+    let task = &raw mut TASK_STATE;
     // SAFETY: nothing else touches these statics, and they live for ever.
-    let task = unsafe { &mut *(&raw mut TASK_STATE) };
+    let task = unsafe { &mut *task };
     task.ring_stacks = [layout::kernel_stack(), 0, 0];
     task.interrupt_stacks = [layout::fault_stack(), 0, 0, 0, 0, 0, 0];
 
     let task_base = (&raw const *task).expose_provenance() as u64;
+    let segments = &raw mut SEGMENTS;
     // SAFETY: as above.
-    let segments = unsafe { &mut *(&raw mut SEGMENTS) };
+    let segments = unsafe { &mut *segments };
     let [.., task_low, task_high] = segments;
     *task_low = task_descriptor_low(task_base);
     *task_high = task_base >> 32;
 
+    let stubs = &raw const trap_table;
     // SAFETY: the table is defined beside the stubs, with as many entries.
-    let stubs = unsafe { &*(&raw const trap_table) };
+    let stubs = unsafe { &*stubs };
+    let gates = &raw mut GATES;
     // SAFETY: as for the other statics.
-    let gates = unsafe { &mut *(&raw mut GATES) };
+    let gates = unsafe { &mut *gates };
     for (vector, (gate, &stub)) in gates.iter_mut().zip(stubs).enumerate() {
         // Double fault, NMI and machine check bring their own stack.
         let stack = u64::from(matches!(vector, 2 | 8 | 18));
@@ -114,17 +126,19 @@ pub(crate) fn load() {
 }
 
 const fn task_descriptor_low(base: u64) -> u64 {
-    let limit = size_of::<TaskState>() as u64 - 1;
-    limit | (base & 0xff_ffff) << 16 | 0x89 << 40 | (base >> 24 & 0xff) << 56
+    limit_of::<TaskState>() as u64
+        | (base & 0xff_ffff) << 16
+        | 0x89 << 40
+        | (base >> 24 & 0xff) << 56
 }
 
 fn load_registers(segments: &'static [u64; 7], gates: &'static [Gate; VECTORS]) {
     let segment_register = Register {
-        limit: (size_of_val(segments) - 1) as u16,
+        limit: limit_of::<[u64; 7]>(),
         base: (&raw const *segments).expose_provenance() as u64,
     };
     let gate_register = Register {
-        limit: (size_of_val(gates) - 1) as u16,
+        limit: limit_of::<[Gate; VECTORS]>(),
         base: (&raw const *gates).expose_provenance() as u64,
     };
     // SAFETY: both registers name tables that live for ever; the far return

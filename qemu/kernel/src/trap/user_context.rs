@@ -120,9 +120,10 @@ static mut current_user: UserContext = UserContext::empty();
 /// # Safety
 /// No other reference from this function is live.
 pub(crate) unsafe fn current() -> &'static mut UserContext {
+    let current = &raw mut current_user;
     // SAFETY: the kernel runs on one processor without interrupts, and the
     // caller vouches for uniqueness.
-    unsafe { &mut *(&raw mut current_user) }
+    unsafe { &mut *current }
 }
 
 /// Moves the running thread's state into `slot`; x87 state comes from the
