@@ -7,6 +7,13 @@
 //! Each lane is a port on 127.0.0.1; a lane that is not named does not exist. Further arguments are
 //! policy markers. Evidence lines go to standard output, as in the guest.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "an example for a host, where a panic is a good answer"
+)]
+
 use std::collections::VecDeque;
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
@@ -104,7 +111,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         jitter,
         now: Instant::ZERO,
     };
-    let mut server = Server::start(&mut *state, &mut *buffers, config)?;
+    let mut server = Server::start(&mut state, &mut buffers, config)?;
     server.set_wall_clock(WallClock {
         unix_seconds: now.as_secs(),
         at: Instant::ZERO,

@@ -74,13 +74,13 @@ const fn etag(content: &[u8]) -> [u8; 18] {
             break;
         }
         shift = shift.saturating_sub(4);
-        *digit = hex_digit((hash >> shift) as u8 & 0xf);
+        *digit = hex_digit(((hash >> shift) & 0xf).to_le_bytes());
         digits = tail;
     }
     tag
 }
 
-const fn hex_digit(value: u8) -> u8 {
+const fn hex_digit([value, ..]: [u8; 8]) -> u8 {
     if value < 10 {
         b'0'.saturating_add(value)
     } else {

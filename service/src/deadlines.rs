@@ -1,5 +1,5 @@
 //! One deadline a connection, in a timing wheel: set, cancel and expire in O(1) each, whatever the
-//! number of connections (INV-DEADLINES). Never early; late by less than one [`TICK`].
+//! number of connections (INV-DEADLINES). Never early; late by less than one tick.
 
 use ingress_ledger::Instant;
 #[cfg(test)]
@@ -17,7 +17,10 @@ const TICK: Span = Span::from_nanos(1 << TICK_SHIFT);
 /// Buckets of the wheel; a deadline further away than they reach waits in the last one and is put on
 /// again from there.
 const BUCKETS: usize = 512;
+/// The bits of a tick that name its bucket.
+const BUCKET_MASK: u64 = BUCKETS as u64 - 1;
 const WORDS: usize = BUCKETS / 64;
+const WORD_MASK: u64 = WORDS as u64 - 1;
 
 /// The deadlines of `N` connections.
 #[derive(Debug)]
@@ -95,10 +98,10 @@ impl<const N: usize> Deadlines<N> {
     /// The first tick after the cursor whose bucket is not empty.
     fn next_tick(&self) -> Option<u64> {
         let start = self.cursor.saturating_add(1);
-        let offset = start % BUCKETS as u64;
+        let offset = start & BUCKET_MASK;
         let (word, bit) = (offset / 64, offset % 64);
         for step in 0..=WORDS as u64 {
-            let index = (word.saturating_add(step)) % WORDS as u64;
+            let index = word.saturating_add(step) & WORD_MASK;
             let mut bits = self.occupied.get(usize::try_from(index).ok()?).copied()?;
             if step == 0 {
                 bits &= u64::MAX << bit;
@@ -109,7 +112,7 @@ impl<const N: usize> Deadlines<N> {
                 let bucket = index
                     .saturating_mul(64)
                     .saturating_add(u64::from(bits.trailing_zeros()));
-                let ahead = bucket.wrapping_sub(offset) % BUCKETS as u64;
+                let ahead = bucket.wrapping_sub(offset) & BUCKET_MASK;
                 return Some(start.saturating_add(ahead));
             }
         }
@@ -123,10 +126,10 @@ impl<const N: usize> Deadlines<N> {
     }
 
     fn unmark_if_empty(&mut self, bucket: u16) {
-        if self.chains.first(bucket).is_none() {
-            if let Some(word) = self.occupied.get_mut(usize::from(bucket / 64)) {
-                *word &= !(1 << (bucket % 64));
-            }
+        if self.chains.first(bucket).is_none()
+            && let Some(word) = self.occupied.get_mut(usize::from(bucket / 64))
+        {
+            *word &= !(1 << (bucket % 64));
         }
     }
 }
@@ -136,12 +139,8 @@ const fn tick_at_or_after(due: Instant) -> u64 {
     due.as_nanos().div_ceil(1 << TICK_SHIFT)
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a remainder of BUCKETS fits sixteen bits"
-)]
 const fn bucket_of(tick: u64) -> u16 {
-    (tick % BUCKETS as u64) as u16
+    (tick & BUCKET_MASK) as u16
 }
 
 #[cfg(test)]
@@ -159,7 +158,7 @@ mod tests {
         let mut deadlines = Deadlines::<64>::new();
         let due: Vec<u64> = (0..64).map(|entry| 1 + entry * 37 * SECOND / 100).collect();
         for (entry, due) in due.iter().enumerate() {
-            deadlines.set(entry as u16, Instant::from_nanos(*due));
+            deadlines.set(u16::try_from(entry).unwrap(), Instant::from_nanos(*due));
         }
         let mut seen = 0;
         let mut now = 0;
@@ -219,7 +218,7 @@ mod tests {
             seed = seed
                 .wrapping_mul(6364136223846793005)
                 .wrapping_add(1442695040888963407);
-            let entry = (seed >> 40) as u16 % 64;
+            let entry = u16::try_from((seed >> 40) % 64).unwrap();
             match (seed >> 33) % 4 {
                 0 | 1 => {
                     let due = now + (seed >> 20) % (12 * SECOND);

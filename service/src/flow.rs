@@ -132,11 +132,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     /// Not admitted, or not in time. A lane that has no connection left keeps none for a retry.
     fn answer_overload(&mut self, conn: ConnId, overload: IngressOverload, now: Now) {
-        let is_lane_full = !self.state.permits.can_admit(self.lane(conn));
-        let after = if is_lane_full {
-            After::Linger
-        } else {
-            self.after_request(conn)
+        let after = match self.state.permits.can_admit(self.lane(conn)) {
+            true => self.after_request(conn),
+            false => After::Linger,
         };
         let problem = Problem::of_overload(overload, &mut self.state.jitter);
         self.answer(conn, problem, after, now);
@@ -161,8 +159,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Respond: the handler writes into the slot's buffer, bounded by it and by the deadline.
     fn serve(&mut self, conn: ConnId, now: Now) {
         let after = self.after_request(conn);
-        let is_written = self.respond(conn, after, now);
-        if !is_written {
+        if !self.respond(conn, after, now) {
             return self.end(conn, Ending::Abort);
         }
         let write = self.phases(self.lane(conn)).write;

@@ -143,6 +143,7 @@ impl Input {
 mod tests {
     use super::*;
 
+    #[expect(clippy::arithmetic_side_effects, reason = "a test fails loudly")]
     fn receive(input: &mut Input, area: &mut [u8; INPUT_AREA], bytes: &[u8]) {
         let window = input.open_window(area).unwrap();
         assert_eq!(window.message.as_ptr() as usize % WORD, 0);
@@ -156,7 +157,7 @@ mod tests {
     fn frames_do_not_harm_what_came_before() {
         let mut area = Box::new(crate::buffers::Area([0; INPUT_AREA]));
         let mut input = Input::new();
-        let text: Vec<u8> = (0..INPUT_BYTES).map(|at| at as u8).collect();
+        let text: Vec<u8> = (0..INPUT_BYTES).map(|at| at.to_le_bytes()[0]).collect();
         let mut at = 0;
         for piece in (1..).map(|step| step % 97 + 1) {
             let end = (at + piece).min(text.len());

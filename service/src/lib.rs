@@ -42,6 +42,7 @@ mod release;
 mod respond;
 pub mod route;
 pub mod server;
+mod state;
 mod steps;
 mod table;
 pub mod tag;

@@ -75,7 +75,7 @@ impl Output {
     pub(crate) fn sent(&mut self, area: &mut [u8], bytes: usize) -> Sent {
         let from = self.begin.saturating_add(bytes).min(self.end);
         if from < self.end && self.end <= area.len() {
-            let to = from - from % WORD;
+            let to = from & !(WORD - 1);
             area.copy_within(from..self.end, to);
             self.end = to.saturating_add(self.end.saturating_sub(from));
             self.begin = to;

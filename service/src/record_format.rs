@@ -37,9 +37,10 @@ pub(crate) fn write(evidence: &Evidence, body: &mut Text<'_>) {
     word(body, words.saturating_add(lists) << 32);
     word(body, struct_pointer(0, ROOT_DATA, ROOT_POINTERS));
     write_root(evidence, body);
-    for place in 0..3 {
-        // Pointers follow each other by one word, lanes by LANE_WORDS.
-        let offset = 2 - place + place * LANE_WORDS;
+    for lanes_before in [0, 1, 2] {
+        // The pointers that are still to come, then the lanes that come first.
+        let pointers_left = 2u64.saturating_sub(lanes_before);
+        let offset = pointers_left.saturating_add(LANE_WORDS.saturating_mul(lanes_before));
         word(body, struct_pointer(offset, LANE_DATA, LANE_POINTERS));
     }
     let mut before: u64 = 0;

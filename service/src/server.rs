@@ -22,180 +22,21 @@
 //! 4. Time does not run backwards; `None` says that the clock could not be read, and then whatever
 //!    needs a deadline is refused.
 
-use ingress_ledger::{
-    AcceptBackoff, AcceptFailure, BackoffLimits, ConnectionPermits, IngressLedger, Instant, Issuer,
-    Lane, OpenError, PerLane, Span,
-};
+use ingress_ledger::{AcceptFailure, Instant, Lane, Span};
 
 use crate::action::{Action, Unanswered};
 use crate::buffers::{Buffers, ReceiveWindow, SendWindow};
-use crate::drain::Drain;
-use crate::evidence::{Evidence, ServiceCounters, ServingState};
-use crate::http::date::HttpDate;
-use crate::ids::{ConnId, JitterSeed};
+use crate::evidence::Evidence;
+use crate::ids::ConnId;
 use crate::output::Sent;
-use crate::policy::{Policy, TICKETS};
 use crate::record::{Operations, Phase};
-
-/// The monotonic time, or `None` when the clock could not be read.
-pub type Now = Option<Instant>;
-
-static ISSUER: Issuer = Issuer::new();
+pub use crate::state::{Config, Now, StartError, State, WallClock};
 
 /// How long the service is quiet before its evidence is due.
 const SETTLE: Span = Span::from_millis(100);
 
 /// How old the last evidence gets while every quiet moment is short.
 const EVIDENCE_AGE_MAX: Span = Span::from_secs(5);
-
-/// What a server is started with.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// The resolved policy.
-    pub policy: Policy,
-    /// Where the jitter of `Retry-After` starts.
-    pub jitter: JitterSeed,
-    /// The time of the start.
-    pub now: Instant,
-}
-
-/// A reading of the wall clock, tied to the monotonic one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WallClock {
-    /// Seconds since 1970, UTC.
-    pub unix_seconds: u64,
-    /// The monotonic time of the reading.
-    pub at: Instant,
-}
-
-/// The accounts of a server: small, not zero at rest. Meant to live in a `static`.
-pub struct State {
-    pub(crate) permits: ConnectionPermits<'static>,
-    pub(crate) ledger: IngressLedger<'static, TICKETS>,
-    pub(crate) backoff: AcceptBackoff,
-    pub(crate) policy: Option<Policy>,
-    pub(crate) service: PerLane<ServiceCounters>,
-    pub(crate) jitter: JitterSeed,
-    pub(crate) drain: Option<Drain>,
-    /// Connections that are not quiet, and records that are not free.
-    pub(crate) busy: u32,
-    pub(crate) live: u32,
-    pub(crate) started: Instant,
-    /// The latest time that was seen.
-    pub(crate) clock: Instant,
-    wall: Option<WallClock>,
-    date: Option<HttpDate>,
-    /// Counts what an evidence line would show; as of the last line; and when each last changed.
-    activity: u64,
-    reported: u64,
-    active_at: Instant,
-    reported_at: Instant,
-    turn: u8,
-}
-
-impl State {
-    /// Nothing is served before [`Server::start`].
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            permits: ConnectionPermits::closed(&ISSUER),
-            ledger: IngressLedger::closed(&ISSUER),
-            backoff: AcceptBackoff::new(BackoffLimits::DEFAULT),
-            policy: None,
-            service: PerLane {
-                anonymous: ServiceCounters::ZERO,
-                local_health: ServiceCounters::ZERO,
-                provider_health: ServiceCounters::ZERO,
-            },
-            jitter: JitterSeed::new(1),
-            drain: None,
-            busy: 0,
-            live: 0,
-            started: Instant::ZERO,
-            clock: Instant::ZERO,
-            wall: None,
-            date: None,
-            activity: 0,
-            reported: 0,
-            active_at: Instant::ZERO,
-            reported_at: Instant::ZERO,
-            turn: 0,
-        }
-    }
-
-    /// All counters.
-    pub(crate) fn evidence(&self) -> Evidence {
-        Evidence {
-            enabled: PerLane::from_fn(|lane| self.is_enabled(lane)),
-            ledger: self.ledger.evidence(),
-            permits: self.permits.evidence(),
-            service: PerLane::from_fn(|lane| ServiceCounters {
-                accepts_spun: self.backoff.spun(lane),
-                accepts_consumed: self.backoff.consumed(lane),
-                ..self.service[lane]
-            }),
-            uptime: self.clock.since(self.started),
-            state: self.serving_state(),
-        }
-    }
-
-    pub(crate) fn is_enabled(&self, lane: Lane) -> bool {
-        self.policy
-            .as_ref()
-            .is_some_and(|policy| policy.profile.is_enabled(lane))
-    }
-
-    pub(crate) const fn serving_state(&self) -> ServingState {
-        if self.drain.is_some() {
-            ServingState::Draining
-        } else {
-            ServingState::Serving
-        }
-    }
-
-    /// The present date, rendered once a second.
-    pub(crate) fn date(&mut self) -> Option<HttpDate> {
-        let wall = self.wall?;
-        let passed = self.clock.since(wall.at).as_millis() / 1000;
-        let second = wall.unix_seconds.saturating_add(passed);
-        if self.date.is_none_or(|date| date.unix_seconds() != second) {
-            self.date = Some(HttpDate::from_unix_seconds(second));
-        }
-        self.date
-    }
-
-    /// Notes that something happened that evidence shows.
-    pub(crate) const fn note_activity(&mut self) {
-        self.activity = self.activity.wrapping_add(1);
-        self.active_at = self.clock;
-    }
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Why a server is not started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StartError {
-    /// The policy asks for more slots than there are buffers, or more connections than records.
-    MemoryTooSmall,
-    /// The ledger or the permits do not open.
-    Ledger(OpenError),
-}
-
-impl core::fmt::Display for StartError {
-    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::MemoryTooSmall => out.write_str("the policy asks for more than the buffers hold"),
-            Self::Ledger(error) => error.fmt(out),
-        }
-    }
-}
-
-impl core::error::Error for StartError {}
 
 /// The service, less its sockets.
 pub struct Server<'m, const CONNS: usize, const SLOTS: usize> {
@@ -217,28 +58,13 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         if limits.slots.count() as usize > SLOTS || limits.connections.count() as usize > CONNS {
             return Err(StartError::MemoryTooSmall);
         }
-        state
-            .ledger
-            .open(&config.policy.profile)
-            .map_err(StartError::Ledger)?;
-        state
-            .permits
-            .open(&config.policy.profile)
-            .map_err(StartError::Ledger)?;
-        state.policy = Some(config.policy);
-        state.jitter = config.jitter;
-        state.started = config.now;
-        state.clock = config.now;
-        state.active_at = config.now;
-        state.reported_at = config.now;
-        // The first line shows that a service which nobody used is balanced.
-        state.activity = 1;
+        state.open(config)?;
         Ok(Self { state, memory })
     }
 
     /// Sets the wall clock, which `Date` fields follow from then on.
     pub const fn set_wall_clock(&mut self, wall: WallClock) {
-        self.state.wall = Some(wall);
+        self.state.set_wall_clock(wall);
     }
 
     /// A connection was accepted by the listener of `lane`; actions for it follow.

@@ -1,9 +1,12 @@
 //! The evidence record, read with the schema's own bindings.
 
+#![expect(clippy::unwrap_used, reason = "a test fails loudly")]
+
 mod support;
 
-use ingress_ledger::Lane::{Anonymous, LocalHealth, ProviderHealth};
-use ingress_schema::evidence_capnp::{self, evidence};
+use ingress_ledger::Lane::{self, Anonymous, LocalHealth, ProviderHealth};
+use ingress_schema::evidence_capnp::{self, evidence, lane_evidence};
+use remote_session_web_ui::evidence::Evidence;
 use support::Wire;
 
 #[test]
@@ -62,48 +65,17 @@ fn the_record_says_what_the_line_says() {
         expected.ledger.bytes_high_water
     );
 
-    for (lane, reader) in [
-        (Anonymous, record.get_anonymous().unwrap()),
-        (LocalHealth, record.get_local_health().unwrap()),
-        (ProviderHealth, record.get_provider_health().unwrap()),
-    ] {
-        let requests = &expected.ledger.lanes[lane];
-        let conns = &expected.permits.lanes[lane];
-        assert!(reader.get_enabled());
-        assert_eq!(reader.get_lane().unwrap() as u16, lane as u16);
-        assert_eq!(reader.get_admitted(), requests.counters.admitted);
-        // The request that read the record was not over then.
-        assert_eq!(
-            reader.get_completed() + u64::from(lane == LocalHealth),
-            requests.counters.completed
-        );
-        assert_eq!(reader.get_serving(), u64::from(lane == LocalHealth));
-        assert_eq!(reader.get_route_denied(), requests.counters.route_denied);
-        assert_eq!(reader.get_slot_reserve(), requests.slot_reserve);
-        assert_eq!(reader.get_slot_limit(), requests.slot_limit);
-        assert_eq!(
-            reader.get_slots_high_water(),
-            requests.counters.slots_high_water
-        );
-        assert_eq!(reader.get_conns_admitted(), conns.counters.admitted);
-        assert_eq!(reader.get_conns_released(), conns.counters.released);
-        assert_eq!(reader.get_conns_limit(), conns.limit);
-        assert_eq!(reader.get_conns_reserve(), conns.reserve);
-        assert_eq!(reader.get_refusals_in_use(), conns.refusals_in_use);
-        assert_eq!(reader.get_idle_closed(), expected.service[lane].idle_closed);
-        assert_eq!(reader.get_timed_out(), expected.service[lane].timed_out);
-        let sent: Vec<(u16, u64)> = reader
-            .get_responses()
-            .unwrap()
-            .iter()
-            .map(|status| (status.get_status(), status.get_count()))
-            .collect();
-        match lane {
-            Anonymous => assert_eq!(sent, [(200, 2), (400, 1), (403, 1), (404, 1)]),
-            LocalHealth => assert_eq!(sent, []),
-            ProviderHealth => assert_eq!(sent, [(200, 1)]),
-        }
-    }
+    check_lane(&expected, Anonymous, record.get_anonymous().unwrap());
+    check_lane(&expected, LocalHealth, record.get_local_health().unwrap());
+    check_lane(
+        &expected,
+        ProviderHealth,
+        record.get_provider_health().unwrap(),
+    );
+    check_rates(record);
+}
+
+fn check_rates(record: evidence::Reader<'_>) {
     use evidence_capnp::RateKind;
     assert_eq!(
         record.get_anonymous().unwrap().get_rate().unwrap(),
@@ -117,4 +89,45 @@ fn the_record_says_what_the_line_says() {
         record.get_provider_health().unwrap().get_rate().unwrap(),
         RateKind::Budget
     );
+}
+
+fn check_lane(expected: &Evidence, lane: Lane, reader: lane_evidence::Reader<'_>) {
+    let requests = &expected.ledger.lanes[lane];
+    let conns = &expected.permits.lanes[lane];
+    assert!(reader.get_enabled());
+    assert_eq!(reader.get_lane().unwrap() as u16, lane as u16);
+    assert_eq!(reader.get_admitted(), requests.counters.admitted);
+    // The request that read the record was not over then.
+    assert_eq!(
+        reader
+            .get_completed()
+            .wrapping_add(u64::from(lane == LocalHealth)),
+        requests.counters.completed
+    );
+    assert_eq!(reader.get_serving(), u64::from(lane == LocalHealth));
+    assert_eq!(reader.get_route_denied(), requests.counters.route_denied);
+    assert_eq!(reader.get_slot_reserve(), requests.slot_reserve);
+    assert_eq!(reader.get_slot_limit(), requests.slot_limit);
+    assert_eq!(
+        reader.get_slots_high_water(),
+        requests.counters.slots_high_water
+    );
+    assert_eq!(reader.get_conns_admitted(), conns.counters.admitted);
+    assert_eq!(reader.get_conns_released(), conns.counters.released);
+    assert_eq!(reader.get_conns_limit(), conns.limit);
+    assert_eq!(reader.get_conns_reserve(), conns.reserve);
+    assert_eq!(reader.get_refusals_in_use(), conns.refusals_in_use);
+    assert_eq!(reader.get_idle_closed(), expected.service[lane].idle_closed);
+    assert_eq!(reader.get_timed_out(), expected.service[lane].timed_out);
+    let sent: Vec<(u16, u64)> = reader
+        .get_responses()
+        .unwrap()
+        .iter()
+        .map(|status| (status.get_status(), status.get_count()))
+        .collect();
+    match lane {
+        Anonymous => assert_eq!(sent, [(200, 2), (400, 1), (403, 1), (404, 1)]),
+        LocalHealth => assert_eq!(sent, []),
+        ProviderHealth => assert_eq!(sent, [(200, 1)]),
+    }
 }

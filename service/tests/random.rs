@@ -1,5 +1,11 @@
 //! Arbitrary clients against one server: it never panics, and the books always balance.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test fails loudly"
+)]
+
 mod support;
 
 use ingress_ledger::Lane;

@@ -39,7 +39,7 @@ fn recv_params_match() {
 #[test]
 fn send_params_match_for_every_padding() {
     for length in [0, 1, 7, 8, 9, 15, 16, 1_000, 4_096] {
-        let payload: Vec<u8> = (0..length).map(|n| n as u8 | 1).collect();
+        let payload: Vec<u8> = (0..length).map(|n: usize| n.to_le_bytes()[0] | 1).collect();
         let expected = encode(|message| {
             message
                 .init_root::<capos_capnp::tcp_socket::send_params::Builder<'_>>()

@@ -98,7 +98,7 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
 }
 
 const fn is_leap(year: u64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
 }
 
 #[cfg(test)]

@@ -83,13 +83,12 @@ impl MarkerSet {
                 return Err(MarkerError::Contradictory(shown, *other));
             }
         }
-        if marker.field == Field::Burst
-            || marker.field == Field::AcceptBurst
-            || marker.field == Field::AcceptRate
-        {
-            if self.value(marker.scope, Field::Rate) == Some(Value::Exempt) {
-                return Err(MarkerError::Contradictory(shown, Field::Rate));
-            }
+        let is_rate = matches!(
+            marker.field,
+            Field::Burst | Field::AcceptRate | Field::AcceptBurst
+        );
+        if is_rate && self.value(marker.scope, Field::Rate) == Some(Value::Exempt) {
+            return Err(MarkerError::Contradictory(shown, Field::Rate));
         }
         match self.entry(marker.scope, marker.field) {
             Some(entry @ None) => *entry = Some(marker.value),
