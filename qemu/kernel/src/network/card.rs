@@ -1,5 +1,4 @@
-//! Network cards as the kernel uses them: found and addressed at boot, polled
-//! while processes run, armed to interrupt before a halt.
+//! The machine's network cards, as transports of the stack.
 
 use core::net::Ipv4Addr;
 
@@ -10,43 +9,50 @@ use crate::device::console::print_line;
 use crate::virtio::card::{Arrivals, NetworkCard};
 use crate::virtio::pci;
 
-/// The cards that there can be.
+/// The card that the stack is built over.
 pub(crate) type Card = NetworkCard;
 
-/// Whether a halt would miss nothing of the card: from here on it interrupts.
-pub(crate) fn may_halt(card: &mut Card) -> bool {
-    card.arm() == Arrivals::None
-}
+const PREFIX: u8 = 24;
 
-/// Adds the machine's cards to the network, as transports 1, 2, … in the order
-/// of their slots. One that cannot be used is named on the console and left out.
+/// Adds the machine's cards to the network, in the order of their slots. One
+/// that cannot be used is told of and ends the list: were those behind it to
+/// move up, a listen grant would silently mean another card. A grant on a card
+/// that is not in the list refuses the boot.
 pub(crate) fn add_cards(network: &mut Network) {
-    for found in pci::network_cards() {
+    for (number, found) in (1_u8..).zip(pci::network_cards()) {
         let card = match NetworkCard::start(found) {
             Ok(card) => card,
             Err(error) => {
-                print_line!("{error}");
-                continue;
+                print_line!("nic{number} unusable: {error}");
+                return;
             }
         };
         let line = card.line();
-        let config = address_of(network.stack.transport_count());
+        let address = address_of(number, 15);
+        let config = NicConfig {
+            address,
+            prefix_len: PREFIX,
+            gateway: Some(address_of(number, 2)),
+        };
         match network.stack.add_nic(config, card) {
             Ok(transport) => {
                 network.add_interrupt_line(line);
-                print_line!("{transport} address={} line={line}", config.address);
+                print_line!("{transport} address={address}/{PREFIX} line={line}");
             }
-            Err(error) => print_line!("network card: {error}"),
+            Err(error) => {
+                print_line!("nic{number} unusable: {error}");
+                return;
+            }
         }
     }
 }
 
-/// The fixed address of the card that becomes transport `number`.
-fn address_of(number: usize) -> NicConfig {
-    let subnet = u8::try_from(number).unwrap_or(u8::MAX).saturating_add(1);
-    NicConfig {
-        address: Ipv4Addr::new(10, 0, subnet, 15),
-        prefix_len: 24,
-        gateway: Some(Ipv4Addr::new(10, 0, subnet, 2)),
-    }
+/// Addresses are fixed: card n is in 10.0.(1+n).0/24.
+const fn address_of(number: u8, host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, number.saturating_add(1), host)
+}
+
+/// Whether a halt would miss nothing of the card.
+pub(crate) fn may_halt(card: &mut Card) -> bool {
+    card.arm() == Arrivals::None
 }
