@@ -11,6 +11,7 @@ extern crate alloc;
 pub mod answer;
 pub mod command;
 pub mod latency;
+pub mod parse;
 pub mod percent;
 pub mod request;
 pub mod tally;

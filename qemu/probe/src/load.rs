@@ -78,10 +78,6 @@ pub(crate) fn run(network: &mut Network<'_>, load: &Load) -> Option<String> {
 }
 
 fn watch_load(watch: &Watch) -> Load {
-    const FULL: Pace = Pace {
-        bytes: None,
-        pause_ns: 0,
-    };
     Load {
         target: watch.target,
         request: watch.request.clone(),
@@ -94,8 +90,8 @@ fn watch_load(watch: &Watch) -> Load {
         reopen: Reopen::Yes,
         every_ns: watch.every_ns,
         timeout_ns: WATCH_TIMEOUT_NS,
-        send: FULL,
-        receive: FULL,
+        send: Pace::FULL,
+        receive: Pace::FULL,
         watch: None,
     }
 }

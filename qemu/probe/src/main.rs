@@ -11,7 +11,8 @@ use alloc::string::String;
 use capos_rt::syscall::CAP_ENTER_WAIT_FOREVER as FOREVER;
 use capos_rt::{ConsoleClient, LineEcho, LineStatus, Runtime, TerminalSessionClient};
 use freestanding as _;
-use ingress_probe::command::{self, Command, Line};
+use ingress_probe::command::{Command, Line};
+use ingress_probe::parse;
 
 use crate::held::Held;
 use crate::network::Network;
@@ -98,7 +99,7 @@ impl Probe<'_> {
     /// Does what one line asks for; the exit code if that was to end.
     fn answer(&mut self, text: &str) -> Option<Option<i64>> {
         let number = self.commands;
-        match command::parse(text) {
+        match parse::parse(text) {
             Err(error) => {
                 let word = text.split_ascii_whitespace().next().unwrap_or("none");
                 let word: String = word

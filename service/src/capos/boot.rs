@@ -13,63 +13,31 @@ use core::fmt;
 use capos_rt::{Console as ConsoleType, Runtime};
 use ingress_ledger::{Instant, Lane, Listener, PerLane};
 use remote_session_web_ui::buffers::Buffers;
-use remote_session_web_ui::distinct::{self, Bound, DistinctFault, Identified};
-use remote_session_web_ui::grants::{CapId, GrantFault, Grants, Role, listener_name};
+use remote_session_web_ui::distinct::{self, Bound, Identified};
+use remote_session_web_ui::grants::{CapId, Grants, Role};
 use remote_session_web_ui::ids::JitterSeed;
-use remote_session_web_ui::policy::{self, MarkerSet, Policy, PolicyError};
-use remote_session_web_ui::server::{Config, Server, StartError, State, WallClock};
+use remote_session_web_ui::policy::{self, MarkerSet, Policy};
+use remote_session_web_ui::server::{Config, Server, State, WallClock};
 use remote_session_web_ui::wire::Identity;
 
 use super::calls::Calls;
+use super::clock::Clock;
 use super::console::Console;
 use super::fault::{Fault, exit};
 use super::grants::Entries;
 use super::listeners::Listeners;
-use super::outcome::CallFailure;
+use super::refusal::Refusal;
 use super::ring::Ring;
-use super::serve::{CONNS, Clock, RELEASES, SLOTS, Service};
-use super::sockets::{Releases, Sockets};
+use super::serve::{SLOTS, Service};
+use super::sockets::{CONNS, Releases, Sockets};
 use super::storage::Once;
 
 static CONSOLE: Once<Console> = Once::new(Console::new());
 static LISTENERS: Once<Listeners> = Once::new(Listeners::new());
-static SOCKETS: Once<Sockets<CONNS>> = Once::new(Sockets::new());
-static RELEASE_QUEUE: Once<Releases<RELEASES>> = Once::new(Releases::new());
+static SOCKETS: Once<Sockets> = Once::new(Sockets::new());
+static RELEASE_QUEUE: Once<Releases> = Once::new(Releases::new());
 static STATE: Once<State> = Once::new(State::new());
 static BUFFERS: Once<Buffers<CONNS, SLOTS>> = Once::new(Buffers::new());
-
-/// Why the service does not serve what it was granted.
-enum Refusal<'a> {
-    Grants(GrantFault<'a>),
-    Distinct(DistinctFault),
-    Policy(PolicyError),
-    Identify(Lane, CallFailure),
-    Listen(Lane, CallFailure),
-    Clock(CallFailure),
-    Start(StartError),
-}
-
-impl fmt::Display for Refusal<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Grants(fault) => fault.fmt(out),
-            Self::Distinct(fault) => fault.fmt(out),
-            Self::Policy(error) => error.fmt(out),
-            Self::Identify(lane, failure) => {
-                write!(
-                    out,
-                    "{} cannot be identified: {failure}",
-                    listener_name(*lane)
-                )
-            }
-            Self::Listen(lane, failure) => {
-                write!(out, "{} cannot listen: {failure}", listener_name(*lane))
-            }
-            Self::Start(error) => error.fmt(out),
-            Self::Clock(failure) => write!(out, "timer cannot be read: {failure}"),
-        }
-    }
-}
 
 /// A step of the boot sequence: done, refused, or the process is at its end.
 type Step<'a, T> = Result<Result<T, Refusal<'a>>, Fault>;
@@ -282,7 +250,7 @@ impl fmt::Display for Lanes<'_> {
 fn serve(ring: &mut Ring, console: &mut Console, prepared: Prepared) -> Result<(), Fault> {
     let mut service = Service {
         ring,
-        clock: Clock::new(prepared.timer, Some(prepared.now)),
+        clock: Clock::new(prepared.timer, prepared.now),
         console,
         listeners: prepared.listeners,
         sockets: SOCKETS.take()?,

@@ -9,7 +9,7 @@ use super::console::Console;
 use super::fault::Fault;
 use super::outcome::{self, CallFailure};
 use super::ring::{Call, Completion, Ring, Span, Wait};
-use super::{listeners, serve};
+use super::{clock, listeners};
 
 /// `TcpListenAuthority.listen`.
 const LISTEN: u16 = 0;
@@ -58,7 +58,7 @@ impl<'a> Calls<'a> {
 
     /// Reads the monotonic clock, in nanoseconds.
     pub(super) fn now(&mut self, timer: CapId) -> Answer<u64> {
-        let completion = self.call(timer, serve::NOW, &wire::NO_PARAMS)?;
+        let completion = self.call(timer, clock::NOW, &wire::NO_PARAMS)?;
         Ok(self.decode(completion, wire::monotonic_ns))
     }
 

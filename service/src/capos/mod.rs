@@ -3,8 +3,9 @@
 //!
 //! ```text
 //!  boot     CapSet → grants → policy → distinct → listen → lines
-//!  serve    one turn: clock + accepts + releases + actions ─▶ SQ
-//!                     enter once, take the completions ◀─ CQ, tell the server
+//!  serve    one turn after the other
+//!    submit     clock + accepts + releases + actions ─▶ SQ, one entry
+//!    complete   take the completions ◀─ CQ, tell the server
 //!  calls    one call at a time, for the boot sequence; grants   the CapSet page
 //!  ring     the shared page; sockets   the kernel's side of each connection
 //!  console  lines that wait their turn; storage   memory of the whole process
@@ -14,14 +15,18 @@
 
 mod boot;
 mod calls;
+mod clock;
+mod complete;
 mod console;
 mod fault;
 mod grants;
 mod listeners;
 mod outcome;
+mod refusal;
 mod ring;
 mod serve;
 mod sockets;
 mod storage;
+mod submit;
 
 pub(crate) use boot::start;

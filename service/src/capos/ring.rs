@@ -101,22 +101,21 @@ impl Ring {
     pub(super) unsafe fn attach(page: *mut u8) -> Result<Self, Fault> {
         let page = NonNull::new(page).ok_or(Fault::RingLayout)?;
         let ring = Self { page };
-        let header = ring.header();
         // SAFETY: the caller vouches for the page, which starts with the header.
-        let entries = unsafe { read_volatile(&raw const (*header).sq_entries) };
-        // SAFETY: as above.
-        let completions = unsafe { read_volatile(&raw const (*header).cq_entries) };
-        // SAFETY: as above.
-        let sqe_offset = unsafe { read_volatile(&raw const (*header).sqe_offset) };
-        // SAFETY: as above.
-        let cqe_offset = unsafe { read_volatile(&raw const (*header).cqe_offset) };
+        let header: CapRingHeader = unsafe { read_volatile(ring.header()) };
+        let found = (
+            header.sq_entries,
+            header.cq_entries,
+            header.sqe_offset,
+            header.cqe_offset,
+        );
         let expected = (
             SQ_ENTRIES,
             CQ_ENTRIES,
             ring::SQE_ARRAY_OFFSET,
             ring::CQE_ARRAY_OFFSET,
         );
-        if (entries, completions, sqe_offset, cqe_offset) != expected {
+        if found != expected {
             return Err(Fault::RingLayout);
         }
         Ok(ring)

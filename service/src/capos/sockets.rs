@@ -14,8 +14,12 @@
 use capos_config::TCP_SOCKET_INTERFACE_ID;
 use remote_session_web_ui::grants::CapId;
 use remote_session_web_ui::ids::ConnId;
+use remote_session_web_ui::policy::STRUCTURAL_CONNECTIONS;
 use remote_session_web_ui::wire;
 
+/// Connection records: the ceiling of permits, and some for connections that are
+/// refused with an answer or are being closed.
+pub(super) const CONNS: usize = STRUCTURAL_CONNECTIONS as usize + 32;
 /// Interface of what an accept transfers.
 pub(super) const INTERFACE: u64 = TCP_SOCKET_INTERFACE_ID;
 /// `TcpSocket.send`.
@@ -131,12 +135,12 @@ impl Socket {
     }
 }
 
-/// The sockets of `CONNS` connection records.
-pub(super) struct Sockets<const CONNS: usize> {
+/// The sockets of all connection records.
+pub(super) struct Sockets {
     records: [Socket; CONNS],
 }
 
-impl<const CONNS: usize> Sockets<CONNS> {
+impl Sockets {
     /// No socket is open.
     pub(super) const fn new() -> Self {
         Self {
@@ -165,18 +169,24 @@ impl<const CONNS: usize> Sockets<CONNS> {
     }
 }
 
+/// Slots of the capability table that can wait to be given back.
+const RELEASES: usize = 2 * CONNS;
+/// Room among them below which no accept is started: each record and each
+/// accept on its way may come to need one.
+const RELEASES_KEPT: usize = CONNS + 16;
+
 /// Slots of the capability table that wait to be given back, oldest first.
-pub(super) struct Releases<const ROOM: usize> {
-    caps: [CapId; ROOM],
+pub(super) struct Releases {
+    caps: [CapId; RELEASES],
     first: usize,
     waiting: usize,
 }
 
-impl<const ROOM: usize> Releases<ROOM> {
+impl Releases {
     /// None waits.
     pub(super) const fn new() -> Self {
         Self {
-            caps: [CapId(0); ROOM],
+            caps: [CapId(0); RELEASES],
             first: 0,
             waiting: 0,
         }
@@ -187,17 +197,17 @@ impl<const ROOM: usize> Releases<ROOM> {
         self.waiting == 0
     }
 
-    /// How many more can wait.
-    pub(super) const fn room(&self) -> usize {
-        ROOM.saturating_sub(self.waiting)
+    /// Whether another accept may be started.
+    pub(super) const fn may_accept(&self) -> bool {
+        RELEASES.saturating_sub(self.waiting) > RELEASES_KEPT
     }
 
     /// Queues a slot; `None` without room.
     pub(super) fn push(&mut self, cap: CapId) -> Option<()> {
-        if self.waiting >= ROOM {
+        if self.waiting >= RELEASES {
             return None;
         }
-        let place = self.first.wrapping_add(self.waiting) % ROOM;
+        let place = self.first.wrapping_add(self.waiting) % RELEASES;
         *self.caps.get_mut(place)? = cap;
         self.waiting = self.waiting.saturating_add(1);
         Some(())
@@ -209,7 +219,7 @@ impl<const ROOM: usize> Releases<ROOM> {
             return None;
         }
         let cap = self.caps.get(self.first).copied();
-        self.first = self.first.wrapping_add(1) % ROOM;
+        self.first = self.first.wrapping_add(1) % RELEASES;
         self.waiting = self.waiting.saturating_sub(1);
         cap
     }

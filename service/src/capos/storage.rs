@@ -28,6 +28,10 @@ impl<T> Once<T> {
     ///
     /// # Errors
     /// [`Fault::StorageTaken`] from the second time on.
+    #[expect(
+        clippy::mut_from_ref,
+        reason = "the swap makes the first caller the only one"
+    )]
     pub(super) fn take(&'static self) -> Result<&'static mut T, Fault> {
         if self.taken.swap(true, Ordering::AcqRel) {
             return Err(Fault::StorageTaken);

@@ -1,0 +1,177 @@
+//! What comes back in a turn, told to the server in the kernel's order, all with
+//! the time of that turn.
+
+use ingress_ledger::AcceptFailure;
+use remote_session_web_ui::buffers::PREFIX;
+use remote_session_web_ui::ids::ConnId;
+use remote_session_web_ui::tag::Tag;
+use remote_session_web_ui::wire::{self, ExceptionKind};
+
+use super::fault::Fault;
+use super::listeners::Listeners;
+use super::outcome::{self, CallFailure};
+use super::ring::Completion;
+use super::serve::Service;
+use super::sockets;
+
+/// Most completions of one turn.
+const COMPLETIONS: usize = capos_config::ring::CQ_ENTRIES as usize;
+
+impl Service<'_> {
+    /// Takes all completions; whether there was any but the clock's.
+    pub(super) fn complete(&mut self) -> Result<bool, Fault> {
+        let mut completions = [None; COMPLETIONS];
+        let mut busy = false;
+        for place in &mut completions {
+            let Some(completion) = self.ring.pop()? else {
+                break;
+            };
+            if completion.tag == Tag::Clock {
+                self.clock.answered(completion);
+            } else {
+                busy = true;
+                *place = Some(completion);
+            }
+        }
+        for completion in completions.into_iter().flatten() {
+            match completion.tag {
+                Tag::Accept(place) => self.accepted(place, completion)?,
+                Tag::Receive(conn) => self.received(conn, completion),
+                Tag::Send(conn) => self.sent(conn, completion),
+                Tag::Close(conn) => self.closed(conn)?,
+                Tag::Console => self.console.written(),
+                Tag::Release => {}
+                Tag::Clock | Tag::Boot => return Err(Fault::UnknownCompletion),
+            }
+        }
+        Ok(busy)
+    }
+
+    fn accepted(&mut self, place: u16, completion: Completion) -> Result<(), Fault> {
+        let lane = Listeners::lane_at(place).ok_or(Fault::UnknownCompletion)?;
+        let result = self
+            .listeners
+            .take_result(place)
+            .ok_or(Fault::UnknownCompletion)?;
+        let cap = match outcome::result_cap(completion, result, 0, sockets::INTERFACE) {
+            Ok(cap) => cap,
+            Err(failure) => {
+                self.server
+                    .accept_failed(lane, accept_fault(failure), self.clock.now());
+                return Ok(());
+            }
+        };
+        let taken = self
+            .server
+            .accepted(lane, self.clock.now())
+            .ok()
+            .and_then(|conn| self.sockets.open(conn, cap));
+        match taken {
+            Some(()) => Ok(()),
+            // Neither a record nor an answer: dropping the slot resets the peer.
+            None => self.releases.push(cap).ok_or(Fault::ReleaseQueue),
+        }
+    }
+
+    fn received(&mut self, conn: ConnId, completion: Completion) {
+        let Some(socket) = self.sockets.of(conn) else {
+            return;
+        };
+        if !socket.receive_ended() {
+            return;
+        }
+        if !socket.is_open() {
+            return self.settle(conn);
+        }
+        let bytes = self
+            .server
+            .receive_window(conn)
+            .and_then(|window| place_payload(window.message, window.payload_max, completion));
+        match bytes {
+            Some(bytes) => self.server.received(conn, bytes, self.clock.now()),
+            None => self.server.failed(conn, self.clock.now()),
+        }
+    }
+
+    fn sent(&mut self, conn: ConnId, completion: Completion) {
+        let Some(socket) = self.sockets.of(conn) else {
+            return;
+        };
+        if !socket.send_ended() {
+            return;
+        }
+        if !socket.is_open() {
+            return self.settle(conn);
+        }
+        let bytes = outcome::result(completion, socket.send_result())
+            .ok()
+            .and_then(|message| wire::bytes_sent(message).ok())
+            .and_then(|bytes| usize::try_from(bytes).ok());
+        match bytes {
+            Some(bytes) => self.server.sent(conn, bytes, self.clock.now()),
+            None => self.server.failed(conn, self.clock.now()),
+        }
+    }
+
+    fn closed(&mut self, conn: ConnId) -> Result<(), Fault> {
+        let cap = self
+            .sockets
+            .of(conn)
+            .filter(|socket| socket.is_closing())
+            .and_then(|socket| socket.give_back());
+        if let Some(cap) = cap {
+            self.releases.push(cap).ok_or(Fault::ReleaseQueue)?;
+            self.settle(conn);
+        }
+        Ok(())
+    }
+
+    /// Lets the server use the record again once the kernel owes nothing for it.
+    pub(super) fn settle(&mut self, conn: ConnId) {
+        let settled = self
+            .sockets
+            .of(conn)
+            .is_some_and(|socket| socket.free_if_settled());
+        if settled {
+            self.server.closed(conn, self.clock.now());
+        }
+    }
+}
+
+/// Whether an accept that failed so would fail again at once.
+fn accept_fault(failure: CallFailure) -> AcceptFailure {
+    match failure {
+        // The connection that was to be accepted is the one that is lost.
+        CallFailure::Exception(ExceptionKind::Disconnected)
+        | CallFailure::Malformed(_)
+        | CallFailure::NoCapability => AcceptFailure::Consumed,
+        CallFailure::Exception(_) | CallFailure::Transport(_) => AcceptFailure::Spins,
+    }
+}
+
+/// Finds the payload of a receive and makes sure that it stands where the
+/// connection's input expects it; its length, or `None` for a failed receive.
+fn place_payload(message: &mut [u8], payload_max: usize, completion: Completion) -> Option<usize> {
+    let result = outcome::result(completion, message).ok()?;
+    let payload = wire::received(result).ok()?;
+    let bytes = payload.len();
+    if bytes > payload_max {
+        return None;
+    }
+    let start = payload
+        .as_ptr()
+        .addr()
+        .checked_sub(message.as_ptr().addr())?;
+    if bytes > 0 && start != PREFIX {
+        // A message laid out otherwise than every builder does it.
+        let end = start
+            .checked_add(bytes)
+            .filter(|end| *end <= message.len())?;
+        let room = message.len().checked_sub(bytes)?;
+        if PREFIX > room {
+            return None;
+        }
+        message.copy_within(start..end, PREFIX);
+    }
+    Some(bytes)
+}

@@ -1,0 +1,155 @@
+//! What goes out in a turn: clock, console, accepts, then releases and actions.
+//!
+//! Every call's memory belongs to a static and stays as it is until the call's
+//! completion is taken (INV-SOCKETS), which is what each `SAFETY` note refers to.
+
+use remote_session_web_ui::action::Action;
+use remote_session_web_ui::ids::ConnId;
+use remote_session_web_ui::tag::Tag;
+use remote_session_web_ui::wire;
+
+use super::fault::Fault;
+use super::ring::{Call, Span};
+use super::serve::Service;
+use super::sockets;
+
+impl Service<'_> {
+    /// Fills the submission queue: clock, console, accepts, then releases and
+    /// actions in turn, so that neither waits for all of the other.
+    pub(super) fn submit(&mut self) -> Result<(), Fault> {
+        self.read_clock()?;
+        self.console.pump(self.ring)?;
+        self.start_accepts()?;
+        while self.ring.space() > 0 {
+            let released = self.releases.pop();
+            if let Some(cap) = released {
+                self.ring.push_release(cap)?;
+                if self.ring.space() == 0 {
+                    break;
+                }
+            }
+            match self.next.take().or_else(|| self.server.next_action()) {
+                Some(action) => self.act(action)?,
+                None if released.is_none() => break,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn read_clock(&mut self) -> Result<(), Fault> {
+        if self.ring.space() == 0 {
+            return Ok(());
+        }
+        let Some(call) = self.clock.ask() else {
+            return Ok(());
+        };
+        // SAFETY: the clock is part of the service, which does not move while it
+        // runs; its result is read when the completion is there.
+        unsafe { self.ring.push(call) }
+    }
+
+    fn start_accepts(&mut self) -> Result<(), Fault> {
+        let now = self.clock.now();
+        while self.ring.space() > 0 && self.releases.may_accept() {
+            let server = &self.server;
+            let Some(call) = self
+                .listeners
+                .next_call(|lane| server.may_accept(lane, now))
+            else {
+                break;
+            };
+            // SAFETY: the listeners are a static; an accept's result is read
+            // when its completion is there, and it is not started before.
+            unsafe { self.ring.push(call) }?;
+        }
+        Ok(())
+    }
+
+    /// Does one thing that the server asks for; takes one place in the ring.
+    fn act(&mut self, action: Action) -> Result<(), Fault> {
+        match action {
+            Action::Receive(conn) => self.receive(conn),
+            Action::Send(conn) => self.send(conn),
+            Action::Close(conn) => self.close(conn),
+            Action::Abort(conn) => self.abort(conn),
+        }
+    }
+
+    fn receive(&mut self, conn: ConnId) -> Result<(), Fault> {
+        let Some(socket) = self.sockets.of(conn) else {
+            return Ok(());
+        };
+        let (Some(cap), Some(window)) = (socket.open_cap(), self.server.receive_window(conn))
+        else {
+            return Ok(());
+        };
+        let payload_max = u64::try_from(window.payload_max).unwrap_or(0);
+        let params = socket.receive_params(wire::one_word(payload_max & 0xffff_ffff));
+        let call = Call {
+            cap,
+            method: sockets::RECV,
+            params: Span::read(params),
+            result: Span::write(window.message),
+            tag: Tag::Receive(conn),
+        };
+        // SAFETY: INV-SOCKETS, parameters and window belong to the connection's
+        // record, which stays as it is until this receive has completed.
+        unsafe { self.ring.push(call) }?;
+        socket.receive_started();
+        Ok(())
+    }
+
+    fn send(&mut self, conn: ConnId) -> Result<(), Fault> {
+        let Some(socket) = self.sockets.of(conn) else {
+            return Ok(());
+        };
+        let (Some(cap), Some(window)) = (socket.open_cap(), self.server.send_window(conn)) else {
+            return Ok(());
+        };
+        let framed = wire::frame_data(window.message, window.payload).unwrap_or(0);
+        let message = window.message.get(..framed).unwrap_or(&[]);
+        let params = Span::read(message);
+        let call = Call {
+            cap,
+            method: sockets::SEND,
+            params,
+            result: Span::write(socket.send_result()),
+            tag: Tag::Send(conn),
+        };
+        // SAFETY: INV-SOCKETS, window and result room belong to the connection,
+        // which keeps them as they are until this send has completed.
+        unsafe { self.ring.push(call) }?;
+        socket.send_started();
+        Ok(())
+    }
+
+    fn close(&mut self, conn: ConnId) -> Result<(), Fault> {
+        let Some(socket) = self.sockets.of(conn) else {
+            return Ok(());
+        };
+        let Some(cap) = socket.open_cap() else {
+            return Ok(());
+        };
+        let call = Call {
+            cap,
+            method: sockets::CLOSE,
+            params: Span::read(&wire::NO_PARAMS),
+            result: Span::NONE,
+            tag: Tag::Close(conn),
+        };
+        // SAFETY: the parameters are a constant, and there is no result memory.
+        unsafe { self.ring.push(call) }?;
+        socket.close_started();
+        Ok(())
+    }
+
+    fn abort(&mut self, conn: ConnId) -> Result<(), Fault> {
+        let Some(cap) = self.sockets.of(conn).and_then(|socket| socket.give_back()) else {
+            return Ok(());
+        };
+        self.ring.push_release(cap)?;
+        self.settle(conn);
+        Ok(())
+    }
+}
