@@ -101,6 +101,7 @@ run: guest tools ## Boot the three lanes and stay up until Ctrl-C
 
 unit: setup-run ## The tests of every crate, on the host
 	$(CARGO) test --locked $(HOST)
+	$(CARGO) test --locked -p ingress-probe --lib
 
 test: unit run-l4 ## Everything that a change must pass
 
