@@ -88,7 +88,7 @@ pub struct ListenOptions {
 impl ListenOptions {
     /// For a listener on a network card.
     pub const NIC: Self = Self {
-        backlog: 128,
+        backlog: 512,
         reserve: 64,
     };
     /// For a listener on loopback.
