@@ -22,6 +22,8 @@ pub mod action;
 mod answers;
 mod api;
 pub mod assets;
+#[cfg(any(feature = "broken-lane-from-header", feature = "broken-leak-on-cancel"))]
+mod broken;
 pub mod buffers;
 mod chain;
 mod deadlines;

@@ -108,6 +108,8 @@ fn read_head(
         };
     };
     let head = Head::parse(unread.get(begin..end).unwrap_or_default())?;
+    #[cfg(feature = "broken-lane-from-header")]
+    crate::broken::take_lane_from_header(record, unread);
     let decided = route::decide(record.lane(), &head);
     record.request = Request {
         route: decided.ok(),

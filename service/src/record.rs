@@ -47,9 +47,9 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    /// Whether the connection waits for a peer that owes nothing.
+    /// Whether nothing is under way: no request, no answer, no close.
     pub(crate) const fn is_quiet(self) -> bool {
-        matches!(self, Self::Free | Self::Fresh | Self::Idle | Self::Closing)
+        matches!(self, Self::Free | Self::Fresh | Self::Idle)
     }
 
     /// Whether input is looked at.

@@ -25,6 +25,10 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         record.body = None;
         let slot = record.slot.take();
         if let Some(reservation) = record.reservation.take() {
+            #[cfg(feature = "broken-leak-on-cancel")]
+            let Some(reservation) = crate::broken::forget_if_cancelled(reservation, outcome) else {
+                return;
+            };
             let ledger = &mut self.state.ledger;
             let released = match outcome {
                 Outcome::Served => ledger.complete(reservation, &mut record.usage),
@@ -79,6 +83,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     pub(crate) fn forget(&mut self, conn: ConnId) {
         self.release_request(conn, Outcome::Cancelled);
         self.memory.ready.remove(conn.index());
+        self.enter(conn, Phase::Free);
         self.memory.free_record(conn);
         self.state.live = self.state.live.saturating_sub(1);
     }

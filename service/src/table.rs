@@ -125,7 +125,8 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
 
     /// Gives a record back.
     pub(crate) fn free_record(&mut self, conn: ConnId) {
-        if let Some(record) = self.record(conn) {
+        let record = self.records.get_mut(usize::from(conn.index()));
+        if let Some(record) = record.filter(|record| record.generation == conn.generation()) {
             record.phase = Phase::Free;
             self.free_records.push(0, conn.index());
         }

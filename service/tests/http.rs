@@ -250,6 +250,7 @@ fn no_request_field_selects_a_lane() {
         "Host: a\r\nForwarded: for=127.0.0.1;host=\"127.0.0.1:8082\";proto=http\r\n",
         "Host: a\r\nX-Forwarded-For: 127.0.0.1\r\nX-Forwarded-Host: localhost:8082\r\nX-Forwarded-Port: 8081\r\n",
         "Host: a\r\nOrigin: http://127.0.0.1:8082\r\nReferer: http://127.0.0.1:8082/\r\n",
+        "Host: a\r\nX-Ingress-Lane: provider_health\r\n",
         "Host: a\r\nVia: 1.1 provider_health\r\nX-Ingress-Lane: local_health\r\nX-Original-URL: /drain\r\n",
     ] {
         for target in [
@@ -276,7 +277,7 @@ fn no_request_field_selects_a_lane() {
         assert_eq!(response.status, 200);
     }
     let evidence = wire.finish();
-    assert_eq!(evidence.ledger.lanes[Anonymous].counters.admitted, 5);
+    assert_eq!(evidence.ledger.lanes[Anonymous].counters.admitted, 6);
     for lane in [LocalHealth, ProviderHealth] {
         assert_eq!(evidence.ledger.lanes[lane].counters.admitted, 0);
         assert_eq!(evidence.permits.lanes[lane].counters.admitted, 0);

@@ -392,18 +392,19 @@ impl Wire {
     }
 
     /// Closes every connection from the client's side and checks that the books balance.
-    pub fn finish(mut self) -> Evidence {
+    pub fn settle(&mut self) -> Evidence {
+        self.is_clock_lost = false;
         self.grain = Grain {
             receive: usize::MAX,
             send: usize::MAX,
             is_read: true,
         };
-        let conns: Vec<ConnId> = self.peers.keys().copied().collect();
-        for conn in conns {
-            self.peer(conn).has_reset = true;
+        for peer in self.peers.values_mut() {
+            peer.has_reset = true;
         }
         self.run();
         self.pass_in_steps(120_000, 1000);
+        self.peers.clear();
         let evidence = self.evidence();
         assert_eq!(evidence.ledger.outstanding(), 0);
         assert_eq!(evidence.permits.in_use, 0);
@@ -418,5 +419,10 @@ impl Wire {
             assert_eq!(evidence.permits.lanes[lane].refusals_in_use, 0);
         }
         evidence
+    }
+
+    /// `settle` for the last time.
+    pub fn finish(mut self) -> Evidence {
+        self.settle()
     }
 }
