@@ -15,6 +15,9 @@ impl<D: FrameDevice> NetStack<D> {
             let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
                 break;
             };
+            if !at.link.may_receive() {
+                break;
+            }
             let Some(frame) = at.link.receive() else {
                 break;
             };

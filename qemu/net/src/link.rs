@@ -80,6 +80,17 @@ impl<D: FrameDevice> Link<D> {
         capabilities
     }
 
+    /// Whether a frame may be taken now. Almost every frame is answered by one,
+    /// and an answer that finds no room is lost to a peer that repeats itself
+    /// seconds later: what arrives waits in the card until there is room. A
+    /// loop gives room only by being received from.
+    pub(crate) fn may_receive(&mut self) -> bool {
+        match self {
+            Self::Card(card) => card.can_transmit(),
+            Self::Loop(_) => true,
+        }
+    }
+
     /// The next frame, if one waits.
     pub(crate) fn receive(&mut self) -> Option<Received<D>> {
         match self {
