@@ -8,6 +8,7 @@ use ingress_schema::listen::ListenBinding;
 
 use crate::cell::KernelCell;
 use crate::device::{console, pic};
+use crate::memory::address_space::Touch;
 use crate::network::Network;
 use crate::object::terminal::Terminal;
 use crate::process::end::EndReason;
@@ -102,7 +103,17 @@ extern "C" fn handle_trap(vector: u64, error: u64) {
             2 | 8 | 18 => panic!("{} while a process ran", exception::name(vector)),
             0..pic::FIRST_VECTOR => {
                 let fault = exception::Fault::read(vector, error);
-                kernel.end_process(index, EndReason::Faulted(fault));
+                let touch = fault
+                    .missing_page()
+                    .zip(kernel.process_mut(index))
+                    .map(|(address, process)| process.space.touch(address));
+                match touch {
+                    Some(Touch::Mapped) => return,
+                    Some(Touch::OutOfFrames) => {
+                        kernel.end_process(index, EndReason::Broke("out of memory"));
+                    }
+                    _ => kernel.end_process(index, EndReason::Faulted(fault)),
+                }
             }
             _ => {
                 pic::acknowledge(vector.saturating_sub(pic::FIRST_VECTOR));

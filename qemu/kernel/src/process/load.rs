@@ -5,7 +5,7 @@ use capos_config::process_layout::{
     USER_IMAGE_LINK_LIMIT, USER_PAGE_BYTES, USER_STACK_BASE, USER_STACK_PAGES, USER_STACK_TOP,
 };
 use capos_config::ring::RING_VADDR;
-use harness_kernel::program::{Program, SegmentAccess};
+use harness_kernel::program::{Program, Segment, SegmentAccess};
 
 use super::ring::Ring;
 use crate::memory::address_space::AddressSpace;
@@ -32,13 +32,7 @@ pub(crate) fn load(program: &Program<'_>, pid: u32, capset: &[u8]) -> Result<Loa
             SegmentAccess::Read => Access::UserRead,
             SegmentAccess::Write => Access::UserWrite,
         };
-        map_content(
-            &mut space,
-            segment.address,
-            segment.content,
-            segment.bytes,
-            access,
-        )?;
+        map_segment(&mut space, segment, access)?;
     }
     for page in 0..USER_STACK_PAGES {
         let address = USER_STACK_BASE.saturating_add(page.saturating_mul(USER_PAGE_BYTES));
@@ -76,6 +70,33 @@ pub(crate) fn load(program: &Program<'_>, pid: u32, capset: &[u8]) -> Result<Loa
         ring,
         context,
     })
+}
+
+/// Maps a segment. Writable pages behind its content are left to the first
+/// touch.
+fn map_segment(
+    space: &mut AddressSpace,
+    segment: &Segment<'_>,
+    access: Access,
+) -> Result<(), OutOfFrames> {
+    let end = segment.address.saturating_add(segment.bytes);
+    let content_end = segment
+        .address
+        .saturating_add(segment.content.len() as u64)
+        .next_multiple_of(USER_PAGE_BYTES)
+        .min(end);
+    let now = if access == Access::UserWrite {
+        content_end
+    } else {
+        end
+    };
+    let bytes = now.saturating_sub(segment.address);
+    map_content(space, segment.address, segment.content, bytes, access)?;
+    let first_zeros = segment.address.max(now) & !(USER_PAGE_BYTES - 1);
+    if now < end {
+        space.reserve_zeros(first_zeros..end.next_multiple_of(USER_PAGE_BYTES));
+    }
+    Ok(())
 }
 
 /// Maps `bytes` from `address`, filled with `content` and then zeros. Pages

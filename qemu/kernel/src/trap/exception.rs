@@ -77,6 +77,18 @@ impl Fault {
     }
 }
 
+impl Fault {
+    /// The address, if the process read or wrote a page that is not there.
+    pub(crate) const fn missing_page(&self) -> Option<u64> {
+        let present_or_fetch = self.error & 0b1_0001 != 0;
+        if self.vector == PAGE_FAULT && !present_or_fetch {
+            Some(self.address)
+        } else {
+            None
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
