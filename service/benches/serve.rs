@@ -3,11 +3,7 @@
 //! ```sh
 //! cargo bench -p remote-session-web-ui --bench serve
 //! ```
-#![expect(
-    missing_docs,
-    clippy::unwrap_used,
-    reason = "criterion's macros; a benchmark fails loudly"
-)]
+#![expect(clippy::unwrap_used, reason = "a benchmark fails loudly")]
 
 use std::hint::black_box;
 use std::sync::{LazyLock, Mutex};

@@ -62,7 +62,7 @@ pub struct State {
 }
 
 impl State {
-    /// Nothing is served before [`Server::start`].
+    /// Nothing is served before [`Server::start`](crate::Server::start).
     #[must_use]
     pub const fn new() -> Self {
         Self {
