@@ -16,6 +16,8 @@ pub(crate) enum MachineExit {
     BootRefused,
     /// The kernel panicked (QEMU status 39).
     Panic,
+    /// The machine reset by itself, as after a triple fault (QEMU status 0).
+    Reset,
     /// QEMU itself ended with this status, without a word of the guest's.
     Emulator(i32),
     /// QEMU was ended by this signal.
@@ -26,6 +28,7 @@ impl MachineExit {
     /// Reads QEMU's exit status.
     pub(crate) fn from_status(status: ExitStatus) -> Self {
         match (status.code(), status.signal()) {
+            (Some(0), _) => Self::Reset,
             (Some(33), _) => Self::Success,
             (Some(35), _) => Self::ServiceFailure,
             (Some(37), _) => Self::BootRefused,
@@ -44,6 +47,10 @@ impl fmt::Display for MachineExit {
             Self::ServiceFailure => write!(out, "service failure (QEMU status 35)"),
             Self::BootRefused => write!(out, "boot refused (QEMU status 37)"),
             Self::Panic => write!(out, "kernel panic (QEMU status 39)"),
+            Self::Reset => write!(
+                out,
+                "a reset by itself, as after a triple fault (QEMU status 0)"
+            ),
             Self::Emulator(code) => {
                 write!(out, "QEMU's own status {code}, which no guest exit gives")
             }

@@ -103,11 +103,11 @@ fn many(
     clients.lane(Lane::ProviderHealth).add(&outside.tally);
     guest.ask(
         clients.lane(Lane::ProviderHealth),
-        "flood provider /healthz count=12 conns=4",
+        "flood provider /healthz count=12 conns=4 keepalive=off",
     )?;
     guest.ask(
         clients.lane(Lane::LocalHealth),
-        "flood local /api/status count=24 conns=4",
+        "flood local /api/status count=24 conns=4 keepalive=off",
     )?;
     fed(
         session,
