@@ -95,7 +95,7 @@ fn start_memory(info: &start_info::StartInfo) -> Result<(), frames::OutOfFrames>
         .map(Region::end)
         .max()
         .unwrap_or(0)
-        .min(layout::PHYSICAL_LIMIT)
+        .min(layout::MAPPED_LIMIT)
         .next_multiple_of(PAGE_BYTES);
     cpu::harden();
     let root = kernel_map::build(end)?;
@@ -106,7 +106,7 @@ fn start_memory(info: &start_info::StartInfo) -> Result<(), frames::OutOfFrames>
 
 /// The boot package, through the map of all memory.
 fn package_bytes(info: &start_info::StartInfo) -> Option<&'static [u8]> {
-    if info.package.end() > layout::PHYSICAL_LIMIT || info.package.length == 0 {
+    if info.package.end() > layout::MAPPED_LIMIT || info.package.length == 0 {
         return None;
     }
     let length = usize::try_from(info.package.length).ok()?;

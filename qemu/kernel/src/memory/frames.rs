@@ -7,13 +7,13 @@ use core::mem::ManuallyDrop;
 
 use capos_lib::frame_bitmap::FrameBitmap;
 
-use super::layout::{PAGE_BYTES, PHYSICAL_LIMIT, physical_pointer, to_usize};
+use super::layout::{PAGE_BYTES, FRAMES_LIMIT, physical_pointer, to_usize};
 use super::region::{Region, RegionList};
 use crate::cell::KernelCell;
 
 const FRAMES_MAX: usize = 0x4_0000;
 const BITMAP_BYTES: usize = FRAMES_MAX / 8;
-const _: () = assert!(FRAMES_MAX as u64 * PAGE_BYTES == PHYSICAL_LIMIT);
+const _: () = assert!(FRAMES_MAX as u64 * PAGE_BYTES == FRAMES_LIMIT);
 
 static BITMAP: KernelCell<[u8; BITMAP_BYTES]> = KernelCell::new([0; BITMAP_BYTES]);
 static POOL: KernelCell<Option<Pool>> = KernelCell::new(None);
@@ -136,13 +136,13 @@ pub(crate) fn start(usable: &RegionList, taken: &[Region]) {
     bitmap.fill(0xff);
     let top = usable
         .iter()
-        .map(|region| region.end().min(PHYSICAL_LIMIT) / PAGE_BYTES)
+        .map(|region| region.end().min(FRAMES_LIMIT) / PAGE_BYTES)
         .max()
         .unwrap_or(0);
     let mut pool = FrameBitmap::new(bitmap, to_usize(top), 0);
     for region in usable.iter() {
         let first = region.start.max(0x10_0000).div_ceil(PAGE_BYTES);
-        let end = region.end().min(PHYSICAL_LIMIT) / PAGE_BYTES;
+        let end = region.end().min(FRAMES_LIMIT) / PAGE_BYTES;
         for index in first..end {
             pool.mark_free(to_usize(index));
         }
@@ -151,7 +151,7 @@ pub(crate) fn start(usable: &RegionList, taken: &[Region]) {
     for region in taken {
         let end = region
             .end()
-            .min(PHYSICAL_LIMIT)
+            .min(FRAMES_LIMIT)
             .div_ceil(PAGE_BYTES)
             .min(top);
         for index in region.start / PAGE_BYTES..end {

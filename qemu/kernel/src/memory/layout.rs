@@ -18,8 +18,10 @@ pub(crate) const KERNEL_BASE: u64 = 0xffff_ffff_8000_0000;
 pub(crate) const PHYSICAL_BASE: u64 = 0xffff_8000_0000_0000;
 /// Device registers appear here.
 pub(crate) const DEVICE_BASE: u64 = 0xffff_8080_0000_0000;
-/// Memory above this is not used; the boot tables reach as far.
-pub(crate) const PHYSICAL_LIMIT: u64 = 0x4000_0000;
+/// No frame above this is used; the boot tables reach as far.
+pub(crate) const FRAMES_LIMIT: u64 = 0x4000_0000;
+/// Memory above this is not mapped; loaders put the boot package below it.
+pub(crate) const MAPPED_LIMIT: u64 = 0x1_0000_0000;
 
 /// A 64-bit number as an index or length.
 #[expect(
@@ -34,7 +36,7 @@ pub(crate) const fn to_usize(number: u64) -> usize {
 /// tables; `None` where they do not reach.
 pub(crate) fn boot_pointer(physical: u64, length: usize) -> Option<*const u8> {
     let end = physical.checked_add(u64::try_from(length).ok()?)?;
-    if end > PHYSICAL_LIMIT {
+    if end > FRAMES_LIMIT {
         return None;
     }
     let address = usize::try_from(KERNEL_BASE.checked_add(physical)?).ok()?;
@@ -46,7 +48,7 @@ pub(crate) fn boot_pointer(physical: u64, length: usize) -> Option<*const u8> {
 /// The pointer is good only for frames below the RAM that the map covers;
 /// callers hold such frames.
 pub(crate) fn physical_pointer(physical: u64) -> *mut u8 {
-    debug_assert!(physical < PHYSICAL_LIMIT, "beyond mapped memory");
+    debug_assert!(physical < MAPPED_LIMIT, "beyond mapped memory");
     core::ptr::with_exposed_provenance_mut(to_usize(PHYSICAL_BASE.wrapping_add(physical)))
 }
 
