@@ -31,6 +31,13 @@ pub enum RatePolicy {
     Unmetered,
 }
 
+/// A token that is there: the state of its bucket once it is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    level: u64,
+    at: Instant,
+}
+
 /// A bucket under some policy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TokenBucket {
@@ -61,21 +68,32 @@ impl TokenBucket {
         self.policy
     }
 
-    /// Whether a token is there at `now`; else how long until one is.
+    /// A token, if one is there at `now`; else how long until one is. Nothing is taken yet.
     #[inline]
-    pub(crate) fn check(&self, now: Instant) -> Result<(), Span> {
+    pub(crate) fn check(&self, now: Instant) -> Result<Token, Span> {
         let RatePolicy::Budget(budget) = self.policy else {
-            return Ok(());
+            return Ok(Token {
+                level: 0,
+                at: self.at,
+            });
         };
-        match TOKEN.saturating_sub(self.level_at(budget, now)) {
-            0 => Ok(()),
-            missing => Err(
-                match missing.div_ceil(u64::from(budget.per_second).max(1)) {
-                    ns if budget.per_second > 0 => Span::from_nanos(ns),
-                    _ => Span::from_nanos(u64::MAX),
-                },
-            ),
+        let level = self.level_at(budget, now);
+        match level.checked_sub(TOKEN) {
+            Some(level) => Ok(Token {
+                level,
+                at: self.at.max(now),
+            }),
+            None => Err(time_to(TOKEN.saturating_sub(level), budget.per_second)),
         }
+    }
+
+    /// Takes the token that [`TokenBucket::check`] has just found.
+    #[inline]
+    pub(crate) fn take(&mut self, token: Token) {
+        let Token { level, at } = token;
+        debug_assert!(at >= self.at, "a token of an earlier state of the bucket");
+        self.level = level;
+        self.at = at;
     }
 
     /// Billionths of a token at `now`.
@@ -85,18 +103,6 @@ impl TokenBucket {
             RatePolicy::Budget(budget) => self.level_at(budget, now),
             RatePolicy::LoopbackExempt | RatePolicy::Unmetered => 0,
         }
-    }
-
-    /// Takes a token at `now`. The caller has just had `Ok` from [`TokenBucket::check`].
-    #[inline]
-    pub(crate) fn take(&mut self, now: Instant) {
-        let RatePolicy::Budget(budget) = self.policy else {
-            return;
-        };
-        let level = self.level_at(budget, now);
-        debug_assert!(level >= TOKEN, "token taken from an empty bucket");
-        self.level = level.saturating_sub(TOKEN);
-        self.at = self.at.max(now);
     }
 
     /// The level at `now`; a clock that steps back refills nothing.
@@ -114,4 +120,13 @@ impl TokenBucket {
 /// Billionths of a token in a full bucket; fits for every `burst`.
 const fn capacity(budget: RateBudget) -> u64 {
     (budget.burst as u64).saturating_mul(TOKEN)
+}
+
+/// How long `missing` billionths of a token take to refill, rounded up.
+#[cold]
+const fn time_to(missing: u64, per_second: u32) -> Span {
+    match per_second {
+        0 => Span::from_nanos(u64::MAX),
+        _ => Span::from_nanos(missing.div_ceil(per_second as u64)),
+    }
 }

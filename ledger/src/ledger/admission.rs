@@ -48,7 +48,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         if deadline <= now {
             return Err(IngressOverload::DeadlineExceeded);
         }
-        self.rates[lane]
+        let token = self.rates[lane]
             .check(now)
             .map_err(|ready_in| IngressOverload::RateLimited { ready_in })?;
         if connection.outstanding >= rules.per_connection {
@@ -81,7 +81,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             self.fault("ticket table full below its bound");
             return Err(self.aggregate_full());
         };
-        self.rates[lane].take(now);
+        self.rates[lane].take(token);
         connection.outstanding = connection.outstanding.wrapping_add(1);
         self.bytes.charge(lane, footprint);
         raise(&mut self.bytes_high_water, self.bytes.total_used());
@@ -102,6 +102,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     }
 
     /// Where a request of `lane` would go now: to a slot, or to the queue.
+    #[inline]
     fn place(&self, lane: Lane) -> Result<State, IngressOverload> {
         let room = self.slots.check(lane, 1);
         if room.is_ok() && self.may_overtake_nobody(lane) {
@@ -119,6 +120,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
 
     /// Whether a slot given to `lane` now is taken from no waiting ticket: its own lane's
     /// come first, and any lane's in the general pool.
+    #[inline]
     fn may_overtake_nobody(&self, lane: Lane) -> bool {
         self.table.is_queue_empty(lane)
             && (self.slots.has_free_reserve(lane)
@@ -126,6 +128,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     }
 
     /// Whether a ticket of `lane` waits that only the general pool can serve.
+    #[inline]
     pub(super) fn competes(&self, lane: Lane) -> bool {
         !self.table.is_queue_empty(lane)
             && !self.slots.has_free_reserve(lane)
@@ -133,6 +136,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     }
 
     /// Charges one slot to `lane`, and the choice to the arbiter if it is a general one.
+    #[inline]
     pub(super) fn take_slot(&mut self, lane: Lane) {
         if !self.slots.has_free_reserve(lane) {
             self.arbiter.chosen(lane);

@@ -65,6 +65,13 @@ pub(super) struct NewTicket {
     pub(super) lane: Lane,
 }
 
+/// What a freed entry had been charged, and what it was doing.
+pub(super) struct Charged {
+    pub(super) footprint: u64,
+    pub(super) lane: Lane,
+    pub(super) state: State,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     head: u32,
@@ -168,11 +175,16 @@ impl<const TICKETS: usize> TicketTable<TICKETS> {
         }
     }
 
-    /// Frees the entry that `ticket` names and hands out what it held.
+    /// Frees the entry that `ticket` names and hands out what it was charged.
     #[inline]
-    pub(super) fn remove(&mut self, ticket: TicketId) -> Option<Entry> {
-        let removed = self.entry(ticket)?.clone();
-        if removed.state == State::Waiting {
+    pub(super) fn remove(&mut self, ticket: TicketId) -> Option<Charged> {
+        let entry = self.entry(ticket)?;
+        let charged = Charged {
+            footprint: entry.footprint,
+            lane: entry.lane,
+            state: entry.state,
+        };
+        if charged.state == State::Waiting {
             self.unlink(ticket.index);
         }
         let free = self.free;
@@ -180,7 +192,7 @@ impl<const TICKETS: usize> TicketTable<TICKETS> {
         entry.state = State::Free;
         entry.next = free;
         self.free = ticket.index;
-        Some(removed)
+        Some(charged)
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use crate::lane::{Lane, PerLane};
 use crate::ledger::OpenError;
 use crate::partition::{Full, Partition};
 use crate::profile::{Resource, ValidatedProfile};
-use crate::rate::TokenBucket;
+use crate::rate::{Token, TokenBucket};
 use crate::reservation::{Misuse, ReleaseRefused};
 use crate::units::{Instant, Span};
 
@@ -95,8 +95,8 @@ impl<'a> ConnectionPermits<'a> {
         now: Option<Instant>,
     ) -> Result<ConnectionPermit<'a>, PermitRefusal> {
         self.issuer.assert_unleaked();
-        let now = match self.check(lane, now) {
-            Ok(now) => now,
+        let token = match self.check(lane, now) {
+            Ok(token) => token,
             Err(refusal) => {
                 let counters = &mut self.counters[lane];
                 bump(&mut counters.refused);
@@ -109,7 +109,7 @@ impl<'a> ConnectionPermits<'a> {
                 return Err(refusal);
             }
         };
-        self.rates[lane].take(now);
+        self.rates[lane].take(token);
         self.partition.charge(lane, 1);
         let counters = &mut self.counters[lane];
         bump(&mut counters.admitted);
@@ -128,16 +128,16 @@ impl<'a> ConnectionPermits<'a> {
         self.partition.check(lane, 1).is_ok()
     }
 
-    fn check(&self, lane: Lane, now: Option<Instant>) -> Result<Instant, PermitRefusal> {
+    fn check(&self, lane: Lane, now: Option<Instant>) -> Result<Token, PermitRefusal> {
         let now = now.ok_or(PermitRefusal::ClockLost)?;
-        self.rates[lane]
+        let token = self.rates[lane]
             .check(now)
             .map_err(|ready_in| PermitRefusal::RateLimited { ready_in })?;
         self.partition.check(lane, 1).map_err(|full| match full {
             Full::Lane(occupancy) => PermitRefusal::LaneFull(occupancy),
             Full::Aggregate(occupancy) => PermitRefusal::TotalFull(occupancy),
         })?;
-        Ok(now)
+        Ok(token)
     }
 
     /// Ends a connection, however it ended.
