@@ -35,6 +35,7 @@ pub mod grants;
 pub mod http;
 pub mod ids;
 mod input;
+mod linger;
 mod output;
 mod parse;
 pub mod policy;

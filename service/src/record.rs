@@ -1,7 +1,7 @@
 //! One connection's record: where it stands, what it holds, what it still owes.
 
 use ingress_ledger::{
-    ConnectionPermit, ConnectionUse, IngressReservation, Lane, Owner, RefusalPermit, Span,
+    ConnectionPermit, ConnectionUse, IngressReservation, Instant, Lane, Owner, RefusalPermit, Span,
 };
 
 use crate::http::body::BodyReader;
@@ -146,8 +146,10 @@ pub(crate) struct Record {
     pub(crate) body: Option<BodyReader>,
     pub(crate) request: Request,
     pub(crate) output: Output,
-    /// Bytes thrown away while lingering.
+    /// Bytes that came after the last answer.
     pub(crate) discarded: usize,
+    /// When lingering ends at the latest.
+    pub(crate) linger_until: Option<Instant>,
 }
 
 impl Record {
@@ -169,6 +171,7 @@ impl Record {
         request: Request::NONE,
         output: Output::new(),
         discarded: 0,
+        linger_until: None,
     };
 
     /// The lane that the connection is charged to.

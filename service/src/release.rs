@@ -10,11 +10,8 @@ use crate::action::Unanswered;
 use crate::flow::Outcome;
 use crate::ids::ConnId;
 use crate::record::{After, Operations, Phase};
-use crate::server::{Ending, Now, Server};
+use crate::server::{Ending, Server};
 use crate::table::list_of;
-
-/// Most bytes that are thrown away after a last answer.
-const DISCARD_MAX: usize = 256 * 1024;
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Ends a request: gives its reservation and its slot back.
@@ -88,40 +85,6 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         self.state.live = self.state.live.saturating_sub(1);
     }
 
-    /// The last answer was sent, but a close now could reset the connection and take it with it.
-    pub(crate) fn linger(&mut self, conn: ConnId, now: Now) {
-        let Some(record) = self.memory.record(conn) else {
-            return;
-        };
-        record.input.discard();
-        if record.peer_closed {
-            return self.end(conn, Ending::Close);
-        }
-        let has_deadline = record.refusal.is_some();
-        self.enter(conn, Phase::Lingering);
-        if !has_deadline {
-            self.set_deadline(conn, now.map(|now| now.after(LINGER)));
-        }
-        self.want_receive(conn);
-    }
-
-    /// Throws away what came in after the last answer.
-    pub(crate) fn discard(&mut self, conn: ConnId, bytes: usize) {
-        let Some(record) = self.memory.record(conn) else {
-            return;
-        };
-        record.input.discard();
-        record.discarded = record.discarded.saturating_add(bytes);
-        if record.phase != Phase::Lingering {
-            return;
-        }
-        if bytes == 0 || record.discarded > DISCARD_MAX {
-            self.end(conn, Ending::Close);
-        } else {
-            self.want_receive(conn);
-        }
-    }
-
     /// The peer sends no more and is owed nothing.
     pub(crate) fn close_after_peer(&mut self, conn: ConnId) {
         self.end(conn, Ending::Close);
@@ -162,6 +125,3 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         }
     }
 }
-
-/// How long input is thrown away after a last answer.
-const LINGER: ingress_ledger::Span = ingress_ledger::Span::from_secs(1);

@@ -117,7 +117,7 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
                 self.advance(conn, now)
             }
             Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body => self.close_after_peer(conn),
-            Phase::Answering | Phase::Lingering => self.discard(conn, bytes),
+            Phase::Answering | Phase::Lingering => self.discard(conn, bytes, now),
             Phase::Free | Phase::Waiting | Phase::Closing => {}
         }
         self.dispatch(now);

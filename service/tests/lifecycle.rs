@@ -250,11 +250,42 @@ fn lingering_is_bounded_in_bytes_and_time() {
     let conn = wire.connect(Anonymous);
     wire.ask(conn, "BAD\r\n");
     wire.send(conn, vec![b'x'; 1_000_000]);
-    assert!(wire.is_closed(conn));
+    assert!(wire.is_closed(conn), "too much");
     let conn = wire.connect(Anonymous);
     wire.ask(conn, "BAD\r\n");
-    wire.pass_ms(1100);
-    assert!(wire.is_closed(conn));
+    wire.pass_ms(150);
+    assert!(!wire.is_closed(conn));
+    wire.pass_ms(100);
+    assert!(wire.is_closed(conn), "quiet for long enough");
+    let conn = wire.connect(Anonymous);
+    wire.ask(conn, "BAD\r\n");
+    for _ in 0..9 {
+        wire.pass_ms(100);
+        wire.send(conn, "x");
+        assert!(!wire.is_closed(conn));
+    }
+    wire.pass_ms(120);
+    assert!(wire.is_closed(conn), "for too long");
+}
+
+#[test]
+fn a_refused_connection_is_closed_once_its_request_has_come() {
+    let mut wire = Wire::tight(&["ingress_public_conns=1"]);
+    wire.connect(Anonymous);
+    let refused = wire.connect(Anonymous);
+    assert_eq!(wire.response(refused).status, 503);
+    wire.pass_ms(500);
+    wire.send(refused, "GET / HTTP/1.1\r\nHo");
+    wire.pass_ms(100);
+    assert!(!wire.is_closed(refused));
+    wire.send(refused, "st: a\r\n\r\n");
+    assert_eq!(wire.peer(refused).closed, Some(Closed::InOrder));
+    let silent = wire.connect(Anonymous);
+    wire.pass_ms(950);
+    assert!(!wire.is_closed(silent));
+    wire.pass_ms(100);
+    assert!(wire.is_closed(silent));
+    wire.finish();
 }
 
 #[test]
