@@ -65,6 +65,7 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     limits::raise_descriptors();
+    machine::registry::end_all_on_panic();
     match arguments.command {
         Command::Prove(prove) => prove.execute(arguments.artefacts),
         Command::Run(run) => run.execute(&arguments.artefacts),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
-use crate::http::{self, Tally, Wire};
+use crate::http::{self, Response, Tally, Wire};
 use crate::lane::Lane;
 use crate::session::{ClientCounts, Sabotage, Session};
 
@@ -53,38 +53,51 @@ const SCRIPT: &[(&str, &str)] = &[
 ];
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    boot(
+    let only = boot(
         session,
         "anonymous-only",
         &[Lane::LocalHealth, Lane::ProviderHealth],
     )?;
-    boot(session, "no-local", &[Lane::LocalHealth])?;
-    boot(session, "no-provider", &[Lane::ProviderHealth])
+    golden(session, "wire", "anonymous-only.wire", &only.stable)?;
+    golden(session, "console", "anonymous-only.console", &only.console)?;
+    for (manifest, absent) in [
+        ("no-local", Lane::LocalHealth),
+        ("no-provider", Lane::ProviderHealth),
+    ] {
+        let shown = boot(session, manifest, &[absent])?;
+        session.check(
+            format!("{manifest}: the public lane answers what the anonymous-only service does"),
+            shown.whole == only.whole,
+            difference(&only.whole, &shown.whole),
+        );
+    }
+    Ok(())
 }
 
-fn boot(session: &mut Session<'_>, manifest: &str, absent: &[Lane]) -> Result<(), Failure> {
+/// What a service showed.
+#[derive(Default)]
+struct Shown {
+    /// Its answers, byte for byte but for what varies by time.
+    whole: String,
+    /// The same without what changes when a page is edited.
+    stable: String,
+    /// Its console up to readiness.
+    console: String,
+}
+
+fn boot(session: &mut Session<'_>, manifest: &str, absent: &[Lane]) -> Result<Shown, Failure> {
     let mut guest = session.boot(manifest)?;
     let mut clients = ClientCounts::default();
     for lane in absent {
         refuses(session, &mut guest, manifest, *lane)?;
     }
-    let wire = script(&guest, clients.lane(Lane::Anonymous));
-    golden(session, manifest, "wire", "anonymous-only.wire", &wire)?;
-    let console = console(&guest);
-    if absent.len() == 2 {
-        golden(
-            session,
-            manifest,
-            "console",
-            "anonymous-only.console",
-            &console,
-        )?;
-    }
+    let mut shown = script(&guest, clients.lane(Lane::Anonymous));
+    shown.console = console(&guest);
     for lane in absent {
         session.check(
             format!("{manifest}: the console does not speak of {}", lane.key()),
-            !console.contains(lane.target()) && !console.contains(lane.key()),
-            console.replace('\n', " / "),
+            !shown.console.contains(lane.target()) && !shown.console.contains(lane.key()),
+            shown.console.replace('\n', " / "),
         );
     }
     let evidence = session.settle(guest, &clients)?;
@@ -98,7 +111,7 @@ fn boot(session: &mut Session<'_>, manifest: &str, absent: &[Lane]) -> Result<()
             );
         }
     }
-    Ok(())
+    Ok(shown)
 }
 
 /// A port refuses, seen from inside the guest and, where there is a way, from outside.
@@ -143,9 +156,12 @@ fn refuses(
     Ok(())
 }
 
+/// The longest body that is told as it is.
+const BODY_SHOWN_MAX: usize = 256;
+
 /// Runs the script on the public lane; what varies by time is replaced.
-fn script(guest: &Guest, tally: &mut Tally) -> String {
-    let mut text = String::new();
+fn script(guest: &Guest, tally: &mut Tally) -> Shown {
+    let mut shown = Shown::default();
     for (method, target) in SCRIPT {
         let bytes = http::once(method, target);
         let timeout = Duration::from_secs(10);
@@ -154,32 +170,51 @@ fn script(guest: &Guest, tally: &mut Tally) -> String {
             wire.response(&bytes)
         });
         tally.count(&outcome);
-        text.push_str(&format!("> {method} {target}\n"));
+        shown.both(&format!("> {method} {target}"));
         match outcome {
-            Ok(response) => {
-                text.push_str(&format!("< {}\n", response.status));
-                for (name, value) in &response.headers {
-                    let varies = matches!(name.as_str(), "date" | "retry-after");
-                    let value = if varies { "(varies)" } else { value };
-                    text.push_str(&format!("< {name}: {value}\n"));
-                }
-                text.push_str(&format!("{}\n", digest(&response.text())));
-            }
-            Err(ending) => text.push_str(&format!("< {ending}\n")),
+            Ok(response) => shown.response(&response),
+            Err(ending) => shown.both(&format!("< {ending}")),
         }
     }
-    text
+    shown
 }
 
-/// A long body by its length and a checksum, a short one as it is.
-fn digest(body: &str) -> String {
-    if body.len() <= 256 {
-        return body.to_owned();
+impl Shown {
+    fn both(&mut self, line: &str) {
+        for text in [&mut self.whole, &mut self.stable] {
+            text.push_str(line);
+            text.push('\n');
+        }
     }
-    let sum = body.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("({} bytes, checksum {sum:016x})", body.len())
+
+    fn either(&mut self, whole: &str, stable: &str) {
+        self.whole.push_str(whole);
+        self.whole.push('\n');
+        self.stable.push_str(stable);
+        self.stable.push('\n');
+    }
+
+    fn response(&mut self, response: &Response) {
+        self.both(&format!("< {}", response.status));
+        // A page has an entity tag; its length and tag change with every edit.
+        let is_page = response.header("etag").is_some();
+        for (name, value) in &response.headers {
+            match name.as_str() {
+                "date" | "retry-after" => self.both(&format!("< {name}: (varies)")),
+                "etag" | "content-length" if is_page => self.either(
+                    &format!("< {name}: {value}"),
+                    &format!("< {name}: (the page's)"),
+                ),
+                _ => self.both(&format!("< {name}: {value}")),
+            }
+        }
+        let body = response.text();
+        if body.len() <= BODY_SHOWN_MAX {
+            self.both(&body);
+        } else {
+            self.either(&body, "(a page)");
+        }
+    }
 }
 
 /// The service's lines up to readiness; counters come later and differ.
@@ -196,36 +231,30 @@ fn console(guest: &Guest) -> String {
 }
 
 /// Compares with a committed file; `L4_BLESS=1` writes it instead.
-fn golden(
-    session: &mut Session<'_>,
-    manifest: &str,
-    what: &str,
-    file: &str,
-    got: &str,
-) -> Result<(), Failure> {
+fn golden(session: &mut Session<'_>, what: &str, file: &str, got: &str) -> Result<(), Failure> {
     let path = Path::new("tools/l4/golden").join(file);
-    if std::env::var_os("L4_BLESS").is_some() && manifest == "anonymous-only" {
-        std::fs::write(&path, got)
-            .map_err(|error| Failure::host(path.display().to_string(), error))?;
+    let failed = |error| Failure::host(path.display().to_string(), error);
+    if std::env::var_os("L4_BLESS").is_some() {
+        std::fs::write(&path, got).map_err(failed)?;
     }
-    let expected = std::fs::read_to_string(&path)
-        .map_err(|error| Failure::host(path.display().to_string(), error))?;
-    let difference = expected
-        .lines()
-        .zip(got.lines())
-        .find(|(expected, got)| expected != got)
-        .map(|(expected, got)| format!("expected `{expected}`, got `{got}`"))
-        .unwrap_or_else(|| {
-            format!(
-                "{} and {} lines",
-                expected.lines().count(),
-                got.lines().count()
-            )
-        });
+    let expected = std::fs::read_to_string(&path).map_err(failed)?;
     session.check(
-        format!("{manifest}: the {what} is the anonymous-only golden"),
+        format!("anonymous-only: the {what} is the anonymous-only golden"),
         expected == got,
-        difference,
+        difference(&expected, got),
     );
     Ok(())
+}
+
+/// The first line that differs.
+fn difference(expected: &str, got: &str) -> String {
+    let lines = || expected.lines().zip(got.lines());
+    match lines().find(|(expected, got)| expected != got) {
+        Some((expected, got)) => format!("expected `{expected}`, got `{got}`"),
+        None => format!(
+            "{} and {} lines",
+            expected.lines().count(),
+            got.lines().count()
+        ),
+    }
 }

@@ -53,7 +53,7 @@ const REQUESTS: &[(&[&str], &str, &str)] = &[
     (
         &["-s", "-X", "OPTIONS", "--request-target", "*"],
         "/",
-        "200",
+        "204",
     ),
 ];
 

@@ -44,9 +44,9 @@ pub(crate) const CASE: Case = Case {
 };
 
 /// Connections that read nothing of what they ask for: they hold slots.
-const READERS: usize = 14;
+const READERS: usize = 20;
 /// Clients of the health flood: with the readers, more than the public lane's connections.
-const FLOODERS: usize = 28;
+const FLOODERS: usize = 48;
 const FLOOD_TIME: Duration = Duration::from_secs(5);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {

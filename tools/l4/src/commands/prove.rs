@@ -10,6 +10,7 @@ use crate::artefacts::Artefacts;
 use crate::cases::{self, Case, Control, Need, Suite};
 use crate::commands::namespace::{self, Inside};
 use crate::failure::Failure;
+use crate::machine::registry;
 use crate::record::{Outcome, Record, Verdict};
 use crate::report;
 use crate::session::{Bench, Session};
@@ -60,6 +61,11 @@ impl Prove {
 
     fn run(&self, artefacts: Artefacts) -> Result<bool, Failure> {
         artefacts.check()?;
+        ctrlc::set_handler(|| {
+            registry::end_all();
+            std::process::exit(130);
+        })
+        .map_err(|error| Failure::host("handling Ctrl-C", error))?;
         let chosen = self.chosen()?;
         std::fs::create_dir_all(&self.out)
             .map_err(|error| Failure::host(self.out.display().to_string(), error))?;

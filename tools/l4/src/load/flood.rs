@@ -86,7 +86,7 @@ impl Flood {
 
     fn client(&self, started: Instant) -> (Tally, Vec<Duration>) {
         let mut tally = Tally::default();
-        let mut latencies = Vec::with_capacity(self.requests_each);
+        let mut latencies = Vec::new();
         let mut open: Option<Wire> = None;
         for _ in 0..self.requests_each {
             if started.elapsed() > self.time_max {

@@ -4,6 +4,7 @@
 mod accept_queue;
 pub(crate) mod console;
 pub(crate) mod ports;
+pub(crate) mod registry;
 pub(crate) mod spec;
 
 use std::fs::File;
@@ -83,6 +84,7 @@ impl Machine {
                 program: spec.emulator.to_string_lossy().into_owned(),
                 cause: error.to_string(),
             })?;
+        registry::note(&child);
         let Some(stdout) = child.stdout.take() else {
             return Err(Failure::host("reading the console", "no pipe"));
         };
@@ -149,9 +151,13 @@ impl Machine {
 
     fn poll_exit(&mut self) -> Result<Option<MachineExit>, Failure> {
         if self.ended.is_none() {
-            let status = lock(&self.child)
+            let mut child = lock(&self.child);
+            let status = child
                 .try_wait()
                 .map_err(|error| Failure::host("waiting for the emulator", error))?;
+            if status.is_some() {
+                registry::forget(&child);
+            }
             self.ended = status.map(MachineExit::from_status);
         }
         Ok(self.ended)
@@ -281,6 +287,7 @@ impl Machine {
         if self.ended.is_none() {
             let mut child = lock(&self.child);
             drop(child.kill());
+            registry::forget(&child);
             self.ended = child.wait().ok().map(MachineExit::from_status);
         }
     }
