@@ -34,8 +34,10 @@ function meter(label) {
   const bar = drawing("rect", { height: "1", width: "0" });
   const svg = drawing("svg", { viewBox: "0 0 100 1", preserveAspectRatio: "none", "aria-hidden": "true" });
   svg.append(reserve, bar);
-  const node = element("div", { class: "meter" }, element("span", {}, label), value, svg);
+  const name = element("span", {}, label);
+  const node = element("div", { class: "meter" }, name, value, svg);
   const set = (used, limit, kept) => {
+    name.textContent = kept > 0 ? `${label}, ${count.format(kept)} kept for this lane alone` : label;
     value.textContent = `${count.format(used)} of ${count.format(limit)}`;
     bar.setAttribute("width", limit > 0 ? (100 * used) / limit : 0);
     reserve.setAttribute("width", limit > 0 ? (100 * kept) / limit : 0);
