@@ -27,10 +27,10 @@ fn open_close(criterion: &mut Criterion) {
         others.push(other);
     }
     let mut channels = ChannelOperations::<u64, _, 256>::new(ChannelManager::default(), &policy);
-    let mut identity = 0;
+    let mut identity = 0_u64;
     group.bench_function("ledger", |bencher| {
         bencher.iter(|| {
-            identity = (identity + 1) % IDENTITIES;
+            identity = identity.wrapping_add(1) % IDENTITIES;
             let context = OperationContext::direct(&identity);
             let channel = channels
                 .open(black_box(&context), Access::Granted)
@@ -53,7 +53,7 @@ fn open_close(criterion: &mut Criterion) {
     let peer = PerIdentity::new(IDENTITIES);
     group.bench_function("peer", |bencher| {
         bencher.iter(|| {
-            identity = (identity + 1) % IDENTITIES;
+            identity = identity.wrapping_add(1) % IDENTITIES;
             drop(black_box(
                 peer.open(black_box(identity)).expect("below its cap"),
             ));

@@ -169,6 +169,32 @@
 //! `Retry-After` follows from [`IngressOverload::RateLimited`]'s `ready_in`, or from how full
 //! the lane is: [`IngressLedger::status_rows`].
 //!
+//! # Invariants
+//!
+//! Each file names in its first lines the invariants that it keeps. All of them hold after
+//! every operation, and are tested so against a reference model and in every reachable state
+//! of small ledgers.
+//!
+//! | id | invariant | kept by |
+//! |---|---|---|
+//! | L1 | a connection's lane is fixed before any byte of it is read | `lane` |
+//! | L2 | a reserve is never charged by another lane | `partition`, `ledger/admission` |
+//! | L3 | no more is held than there is: slots, connections, bytes | `partition`, `ledger/admission` |
+//! | L4 | over any time t at most `burst + rate * t` are admitted | `rate` |
+//! | L5 | a token is released once, by its own ledger, or counted as leaked; `completed + cancelled + outstanding == admitted` | `issuer`, `reservation`, `ledger/release` |
+//! | L6 | an enabled protected lane has a floor, and the general pool is not empty | `profile/validate` |
+//! | L7 | the head of a lane's queue sees at most `LANES - 1` other general choices | `ledger/fair`, `ledger/dispatch` |
+//! | L8 | a refusal changes nothing but its counter (and the latest instant seen) | `ledger/admission`, `permits/admit` |
+//! | L9 | an expired ticket is never served, a deadline never extended | `ledger/dispatch` |
+//! | P1 | a permit is held from accept to the connection's one end | `permits/token`, `permits/admit` |
+//! | P2 | a refusal of capacity names its ceiling as the count | `permits/refusal`, `permits/admit` |
+//! | P3 | no phase is untimed, except where silence is its purpose | `permits/phases` |
+//! | P4 | one lane's accept failures neither spin nor slow another lane | `permits/accept` |
+//! | C1 | an identity's channels are counted over all its connections | `channels/policy` |
+//! | C2 | a channel counts from before its allocation until after its drain | `channels/operations` |
+//! | C3 | a count that is not zero is never forgotten | `channels/table` |
+//! | C4 | a channel's id is reused only after its drain | `channels/manager` |
+//!
 //! # What the caller must do
 //!
 //! 1. Fix a connection's lane by its listener: [`ConnectionPermits::admit`] is the only place

@@ -31,11 +31,23 @@ pub(crate) struct Share {
     pub(crate) ceiling: u64,
 }
 
+/// What one lane may hold, and holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Holding {
+    share: Share,
+    used: u64,
+}
+
+impl Holding {
+    const fn none_of(share: Share) -> Self {
+        Holding { share, used: 0 }
+    }
+}
+
 /// A total divided into one reserve per lane and a general pool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Partition {
-    shares: PerLane<Share>,
-    used: PerLane<u64>,
+    lanes: PerLane<Holding>,
     general: u64,
     general_used: u64,
 }
@@ -43,20 +55,23 @@ pub(crate) struct Partition {
 impl Partition {
     /// Nothing for anybody.
     pub(crate) const CLOSED: Partition = Partition {
-        shares: PerLane::all(Share {
+        lanes: PerLane::all(Holding::none_of(Share {
             reserve: 0,
             ceiling: 0,
-        }),
-        used: PerLane::all(0),
+        })),
         general: 0,
         general_used: 0,
     };
 
     /// A partition of validated shares beside a general pool.
     pub(crate) const fn new(shares: PerLane<Share>, general: u64) -> Self {
+        let lanes = PerLane {
+            anonymous: Holding::none_of(shares.anonymous),
+            local_health: Holding::none_of(shares.local_health),
+            provider_health: Holding::none_of(shares.provider_health),
+        };
         Partition {
-            shares,
-            used: PerLane::all(0),
+            lanes,
             general,
             general_used: 0,
         }
@@ -65,7 +80,7 @@ impl Partition {
     /// What `lane` holds.
     #[inline]
     pub(crate) fn used(&self, lane: Lane) -> u64 {
-        self.used[lane]
+        self.lanes[lane].used
     }
 
     /// What all lanes hold.
@@ -75,10 +90,11 @@ impl Partition {
             anonymous,
             local_health,
             provider_health,
-        } = self.used;
+        } = &self.lanes;
         anonymous
-            .saturating_add(local_health)
-            .saturating_add(provider_health)
+            .used
+            .saturating_add(local_health.used)
+            .saturating_add(provider_health.used)
     }
 
     /// What all lanes hold beyond their reserves.
@@ -96,27 +112,30 @@ impl Partition {
     /// Reserves and general pool together.
     pub(crate) fn total(&self) -> u64 {
         Lane::ALL.into_iter().fold(self.general, |sum, lane| {
-            sum.saturating_add(self.shares[lane].reserve)
+            sum.saturating_add(self.lanes[lane].share.reserve)
         })
     }
 
     /// What `lane` may hold.
     #[inline]
     pub(crate) fn share(&self, lane: Lane) -> Share {
-        self.shares[lane]
+        self.lanes[lane].share
     }
 
     /// Whether one more for `lane` comes out of its own reserve.
     #[inline]
     pub(crate) fn has_free_reserve(&self, lane: Lane) -> bool {
-        self.used[lane] < self.shares[lane].reserve && self.used[lane] < self.shares[lane].ceiling
+        let Holding { share, used } = &self.lanes[lane];
+        *used < share.reserve && *used < share.ceiling
     }
 
     /// Whether `amount` more for `lane` fits.
     #[inline]
     pub(crate) fn check(&self, lane: Lane, amount: u64) -> Result<(), Full> {
-        let Share { reserve, ceiling } = self.shares[lane];
-        let used = self.used[lane];
+        let Holding {
+            share: Share { reserve, ceiling },
+            used,
+        } = self.lanes[lane];
         let Some(after) = used.checked_add(amount).filter(|after| *after <= ceiling) else {
             return Err(Full::Lane(Occupancy {
                 in_use: used,
@@ -137,14 +156,14 @@ impl Partition {
     #[inline]
     pub(crate) fn charge(&mut self, lane: Lane, amount: u64) {
         debug_assert!(self.check(lane, amount).is_ok(), "charged without room");
-        self.set_used(lane, self.used[lane].wrapping_add(amount));
+        self.set_used(lane, self.lanes[lane].used.wrapping_add(amount));
     }
 
     /// Gives `amount` back. False, and without effect, if `lane` does not hold as much.
     #[inline]
     #[must_use]
     pub(crate) fn release(&mut self, lane: Lane, amount: u64) -> bool {
-        let Some(after) = self.used[lane].checked_sub(amount) else {
+        let Some(after) = self.lanes[lane].used.checked_sub(amount) else {
             return false;
         };
         self.set_used(lane, after);
@@ -153,13 +172,15 @@ impl Partition {
 
     #[inline]
     fn set_used(&mut self, lane: Lane, after: u64) {
-        let reserve = self.shares[lane].reserve;
-        let before = excess_over(self.used[lane], reserve);
-        self.general_used = self
-            .general_used
-            .wrapping_sub(before)
-            .wrapping_add(excess_over(after, reserve));
-        self.used[lane] = after;
+        let holding = &mut self.lanes[lane];
+        let before = excess_over(holding.used, holding.share.reserve);
+        let excess = excess_over(after, holding.share.reserve);
+        holding.used = after;
+        debug_assert!(
+            self.general_used >= before,
+            "the pool holds every lane's excess"
+        );
+        self.general_used = self.general_used.wrapping_sub(before).wrapping_add(excess);
     }
 }
 

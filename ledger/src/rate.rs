@@ -130,3 +130,66 @@ const fn time_to(missing: u64, per_second: u32) -> Span {
         _ => Span::from_nanos(missing.div_ceil(per_second as u64)),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
+mod tests {
+    use super::{RateBudget, RatePolicy, TOKEN, TokenBucket};
+    use crate::units::{Instant, Span};
+
+    fn bucket(burst: u32, per_second: u32) -> TokenBucket {
+        TokenBucket::new(RatePolicy::Budget(RateBudget { burst, per_second }))
+    }
+
+    #[test]
+    fn token_comes_exactly_when_it_was_said_to_come() {
+        let mut bucket = bucket(1, 3);
+        let start = Instant::from_nanos(5);
+        bucket.take(bucket.check(start).unwrap());
+        let wait = bucket.check(start).unwrap_err();
+        assert_eq!(wait, Span::from_nanos(333_333_334));
+        let early = start.after(Span::from_nanos(333_333_333));
+        assert_eq!(bucket.check(early), Err(Span::from_nanos(1)));
+        bucket.take(bucket.check(start.after(wait)).unwrap());
+        // The third of a nanosecond that it came late is not lost: 3 x 333,333,334 - 10^9.
+        assert_eq!(bucket.tokens(start.after(wait)), 2);
+    }
+
+    #[test]
+    fn bucket_holds_no_more_than_its_burst() {
+        let mut bucket = bucket(2, 1_000);
+        let late = Instant::from_nanos(u64::MAX);
+        assert_eq!(bucket.tokens(Instant::ZERO), 2 * TOKEN);
+        assert_eq!(bucket.tokens(late), 2 * TOKEN);
+        bucket.take(bucket.check(late).unwrap());
+        bucket.take(bucket.check(late).unwrap());
+        assert_eq!(bucket.check(late), Err(Span::from_millis(1)));
+        assert_eq!(bucket.check(Instant::ZERO), Err(Span::from_millis(1)));
+    }
+
+    #[test]
+    fn looking_takes_nothing() {
+        let bucket = bucket(1, 1);
+        for _ in 0..9 {
+            assert!(bucket.check(Instant::ZERO).is_ok());
+        }
+    }
+
+    #[test]
+    fn unmetered_and_exempt_lanes_are_never_dry() {
+        for policy in [RatePolicy::Unmetered, RatePolicy::LoopbackExempt] {
+            let mut bucket = TokenBucket::new(policy);
+            for _ in 0..9 {
+                bucket.take(bucket.check(Instant::ZERO).unwrap());
+            }
+            assert_eq!(bucket.policy(), policy);
+        }
+    }
+
+    #[test]
+    fn budget_without_refill_is_dry_for_ever() {
+        let mut bucket = bucket(1, 0);
+        bucket.take(bucket.check(Instant::ZERO).unwrap());
+        assert_eq!(bucket.check(Instant::MAX), Err(Span::from_nanos(u64::MAX)));
+    }
+}

@@ -47,11 +47,12 @@ impl Peer {
             NonZeroU32::MAX
         };
         let quota = Quota::per_second(NonZeroU32::MAX).allow_burst(burst);
-        let bytes = if shape == Shape::FewBytes { 24 } else { 512 };
+        let requests: usize = if shape == Shape::FewBytes { 24 } else { 512 };
+        let bytes = requests.saturating_mul(BYTES as usize);
         Peer {
             reserve: Arc::new(Semaphore::new(8)),
             general: Arc::new(Semaphore::new(80)),
-            bytes: Arc::new(Semaphore::new(bytes * BYTES as usize)),
+            bytes: Arc::new(Semaphore::new(bytes)),
             rate: RateLimiter::direct_with_clock(quota, FakeRelativeClock::default()),
         }
     }

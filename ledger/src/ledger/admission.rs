@@ -32,7 +32,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         self.issuer.assert_unleaked();
         let lane = connection.lane();
         self.admit(connection, footprint, deadline, now)
-            .inspect_err(|overload| bump(&mut self.counters[lane].overloads[overload.kind()]))
+            .inspect_err(|overload| bump(&mut self.books[lane].counters.overloads[overload.kind()]))
     }
 
     fn admit(
@@ -43,12 +43,13 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         now: Option<Instant>,
     ) -> Result<IngressReservation<'a>, IngressOverload> {
         let lane = connection.lane();
-        let rules = self.rules[lane];
+        let rules = self.books[lane].rules;
         let now = self.observe(now.ok_or(IngressOverload::ClockLost)?);
         if deadline <= now {
             return Err(IngressOverload::DeadlineExceeded);
         }
-        let token = self.rates[lane]
+        let token = self.books[lane]
+            .rate
             .check(now)
             .map_err(|ready_in| IngressOverload::RateLimited { ready_in })?;
         if connection.outstanding >= rules.per_connection {
@@ -81,19 +82,17 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             self.fault("ticket table full below its bound");
             return Err(self.aggregate_full());
         };
-        self.rates[lane].take(token);
+        self.books[lane].rate.take(token);
         connection.outstanding = connection.outstanding.wrapping_add(1);
         self.bytes.charge(lane, footprint);
         raise(&mut self.bytes_high_water, self.bytes.total_used());
-        bump(&mut self.counters[lane].admitted);
+        bump(&mut self.books[lane].counters.admitted);
         if state == State::Serving {
             self.take_slot(lane);
         } else {
-            self.waiting[lane] = self.waiting[lane].wrapping_add(1);
-            raise(
-                &mut self.counters[lane].waiting_high_water,
-                self.waiting[lane].into(),
-            );
+            let books = &mut self.books[lane];
+            books.waiting = books.waiting.wrapping_add(1);
+            raise(&mut books.counters.waiting_high_water, books.waiting.into());
         }
         Ok(IngressReservation {
             seal: Seal::new(self.issuer, self.serial),
@@ -108,7 +107,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         if room.is_ok() && self.may_overtake_nobody(lane) {
             return Ok(State::Serving);
         }
-        if self.waiting[lane] < self.rules[lane].queue {
+        if self.books[lane].waiting < self.books[lane].rules.queue {
             return Ok(State::Waiting);
         }
         Err(match room {
@@ -143,7 +142,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         }
         self.slots.charge(lane, 1);
         raise(
-            &mut self.counters[lane].slots_high_water,
+            &mut self.books[lane].counters.slots_high_water,
             self.slots.used(lane),
         );
         raise(&mut self.slots_high_water, self.slots.total_used());

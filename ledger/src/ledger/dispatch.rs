@@ -40,7 +40,7 @@ impl<const TICKETS: usize> IngressLedger<'_, TICKETS> {
         let now = self.observe(now);
         if let Some(chosen) = self.expired_head(now) {
             self.table.leave_queue(chosen.ticket, State::Expired);
-            bump(&mut self.counters[chosen.lane].expired);
+            bump(&mut self.books[chosen.lane].counters.expired);
             return Some(Selected::Expired(chosen));
         }
         let reserved =
@@ -54,7 +54,7 @@ impl<const TICKETS: usize> IngressLedger<'_, TICKETS> {
         };
         let chosen = self.head(lane)?;
         self.table.leave_queue(chosen.ticket, State::Serving);
-        self.waiting[lane] = self.waiting[lane].wrapping_sub(1);
+        self.books[lane].waiting = self.books[lane].waiting.wrapping_sub(1);
         self.take_slot(lane);
         Some(Selected::Dispatched(chosen))
     }

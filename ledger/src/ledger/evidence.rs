@@ -117,13 +117,13 @@ impl<const TICKETS: usize> IngressLedger<'_, TICKETS> {
     pub fn evidence(&self) -> EvidenceSnapshot {
         EvidenceSnapshot {
             lanes: PerLane::from_fn(|lane| LaneEvidence {
-                counters: self.counters[lane],
+                counters: self.books[lane].counters,
                 serving: self.slots.used(lane),
-                waiting: self.waiting[lane].into(),
+                waiting: self.books[lane].waiting.into(),
                 bytes: self.bytes.used(lane),
                 slot_reserve: self.slots.share(lane).reserve,
                 slot_limit: self.slots.share(lane).ceiling,
-                rate: self.rates[lane].policy(),
+                rate: self.books[lane].rate.policy(),
             }),
             slots_high_water: self.slots_high_water,
             general_used: self.slots.general_used(),
@@ -138,7 +138,7 @@ impl<const TICKETS: usize> IngressLedger<'_, TICKETS> {
 
     /// Counts a request that was denied because its route is not one of the lane's.
     pub fn route_denied(&mut self, lane: Lane) {
-        bump(&mut self.counters[lane].route_denied);
+        bump(&mut self.books[lane].counters.route_denied);
     }
 
     /// Slots and queue places: each lane's, then all slots and bytes.
@@ -153,8 +153,8 @@ impl<const TICKETS: usize> IngressLedger<'_, TICKETS> {
         let queue = |lane| StatusRow {
             resource: "queue",
             lane: Some(lane),
-            in_use: self.waiting[lane].into(),
-            limit: self.rules[lane].queue.into(),
+            in_use: self.books[lane].waiting.into(),
+            limit: self.books[lane].rules.queue.into(),
         };
         let all = |resource, in_use, limit| StatusRow {
             resource,

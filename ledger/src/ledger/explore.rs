@@ -307,12 +307,13 @@ impl<'a> Explorer<'a> {
             served.sort_unstable();
             key.append(&mut served);
             key.push(
-                ledger.rates[lane]
+                ledger.books[lane]
+                    .rate
                     .check(world.now)
                     .err()
                     .map_or(0, Span::as_nanos),
             );
-            key.push(ledger.rates[lane].tokens(world.now));
+            key.push(ledger.books[lane].rate.tokens(world.now));
             key.push(world.passed[lane].into());
         }
         let order = ledger.arbiter.order();

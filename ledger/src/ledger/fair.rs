@@ -43,3 +43,28 @@ impl FairArbiter {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FairArbiter;
+    use crate::lane::Lane::{Anonymous, LocalHealth, ProviderHealth};
+
+    #[test]
+    fn least_recently_chosen_goes_first() {
+        let mut arbiter = FairArbiter::NEW;
+        for lane in [ProviderHealth, Anonymous, LocalHealth] {
+            arbiter.chosen(lane);
+        }
+        assert_eq!(arbiter.order(), [ProviderHealth, Anonymous, LocalHealth]);
+        assert_eq!(arbiter.choose(|_| true), Some(ProviderHealth));
+        assert_eq!(
+            arbiter.choose(|lane| lane != ProviderHealth),
+            Some(Anonymous)
+        );
+        assert_eq!(arbiter.choose(|_| false), None);
+        arbiter.chosen(Anonymous);
+        assert_eq!(arbiter.order(), [ProviderHealth, LocalHealth, Anonymous]);
+        arbiter.chosen(Anonymous);
+        assert_eq!(arbiter.order(), [ProviderHealth, LocalHealth, Anonymous]);
+    }
+}

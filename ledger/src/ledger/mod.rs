@@ -44,6 +44,25 @@ impl LaneRules {
     };
 }
 
+/// What the ledger keeps of one lane, beside its shares.
+#[derive(Debug)]
+#[cfg_attr(test, derive(Clone))]
+struct Books {
+    rules: LaneRules,
+    rate: TokenBucket,
+    waiting: u32,
+    counters: LaneCounters,
+}
+
+impl Books {
+    const CLOSED: Books = Books {
+        rules: LaneRules::CLOSED,
+        rate: TokenBucket::UNMETERED,
+        waiting: 0,
+        counters: LaneCounters::ZERO,
+    };
+}
+
 /// Who may be served: the one ledger of record for the requests of all lanes.
 ///
 /// `TICKETS` is the size of its table: slots and queue places of the profile together. A
@@ -62,11 +81,8 @@ pub struct IngressLedger<'a, const TICKETS: usize> {
     latest: Instant,
     slots: Partition,
     bytes: Partition,
-    waiting: PerLane<u32>,
     arbiter: FairArbiter,
-    rules: PerLane<LaneRules>,
-    rates: PerLane<TokenBucket>,
-    counters: PerLane<LaneCounters>,
+    books: PerLane<Books>,
     slots_high_water: u64,
     bytes_high_water: u64,
     clock_steps_back: u64,
@@ -118,18 +134,11 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             latest: Instant::ZERO,
             slots: Partition::CLOSED,
             bytes: Partition::CLOSED,
-            waiting: PerLane::all(0),
             arbiter: FairArbiter::NEW,
-            rules: PerLane::all(LaneRules::CLOSED),
-            rates: PerLane {
-                anonymous: TokenBucket::UNMETERED,
-                local_health: TokenBucket::UNMETERED,
-                provider_health: TokenBucket::UNMETERED,
-            },
-            counters: PerLane {
-                anonymous: LaneCounters::ZERO,
-                local_health: LaneCounters::ZERO,
-                provider_health: LaneCounters::ZERO,
+            books: PerLane {
+                anonymous: Books::CLOSED,
+                local_health: Books::CLOSED,
+                provider_health: Books::CLOSED,
             },
             slots_high_water: 0,
             bytes_high_water: 0,
@@ -169,13 +178,13 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             .filter(|lane| profile.is_enabled(*lane))
         {
             let limits = profile.lane(lane);
-            self.rules[lane] = LaneRules {
+            self.books[lane].rules = LaneRules {
                 deadline: limits.deadline,
                 footprint: limits.footprint.count(),
                 queue: limits.queue.count(),
                 per_connection: limits.per_connection.count(),
             };
-            self.rates[lane] = TokenBucket::new(limits.request_rate);
+            self.books[lane].rate = TokenBucket::new(limits.request_rate);
         }
         Ok(())
     }
@@ -183,7 +192,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     /// The lane's worst case, as its profile has it. `None` for a lane that does not exist.
     #[must_use]
     pub fn footprint(&self, lane: Lane) -> Option<IngressFootprint> {
-        IngressFootprint::new(crate::units::Bytes::new(self.rules[lane].footprint))
+        IngressFootprint::new(crate::units::Bytes::new(self.books[lane].rules.footprint))
     }
 
     /// The clock as the ledger sees it: never earlier than before.

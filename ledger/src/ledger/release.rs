@@ -23,7 +23,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             Ok(_) => return Err(ReleaseRefused::new(reservation, Misuse::NotServing)),
             Err(misuse) => return Err(ReleaseRefused::new(reservation, misuse)),
         }
-        bump(&mut self.counters[connection.lane()].completed);
+        bump(&mut self.books[connection.lane()].counters.completed);
         self.release(reservation, connection);
         Ok(())
     }
@@ -41,7 +41,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         if let Err(misuse) = self.inspect(&reservation, connection) {
             return Err(ReleaseRefused::new(reservation, misuse));
         }
-        bump(&mut self.counters[connection.lane()].cancelled);
+        bump(&mut self.books[connection.lane()].counters.cancelled);
         self.release(reservation, connection);
         Ok(())
     }
@@ -77,8 +77,8 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         let mut balanced = self.bytes.release(entry.lane, entry.footprint);
         if entry.state == State::Serving {
             balanced &= self.slots.release(entry.lane, 1);
-        } else if let Some(waiting) = self.waiting[entry.lane].checked_sub(1) {
-            self.waiting[entry.lane] = waiting;
+        } else if let Some(waiting) = self.books[entry.lane].waiting.checked_sub(1) {
+            self.books[entry.lane].waiting = waiting;
         } else {
             balanced = false;
         }

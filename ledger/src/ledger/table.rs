@@ -225,3 +225,93 @@ impl<const TICKETS: usize> TicketTable<TICKETS> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{NewTicket, State, TicketTable};
+    use crate::lane::Lane;
+    use crate::reservation::TicketId;
+    use crate::units::{Instant, Owner};
+    use std::vec::Vec;
+
+    fn new(owner: u32, lane: Lane) -> NewTicket {
+        NewTicket {
+            footprint: 1,
+            deadline: Instant::MAX,
+            owner: Owner(owner),
+            lane,
+        }
+    }
+
+    fn queue<const N: usize>(table: &TicketTable<N>, lane: Lane) -> Vec<u32> {
+        let mut copy = table.clone();
+        let mut owners = Vec::new();
+        while let Some((ticket, entry)) = copy.head(lane) {
+            owners.push(entry.owner.0);
+            copy.leave_queue(ticket, State::Expired);
+        }
+        assert!(copy.is_queue_empty(lane));
+        owners
+    }
+
+    #[test]
+    fn tickets_leave_from_head_middle_and_tail() {
+        for gone in 0..4_u32 {
+            let mut table = TicketTable::<8>::EMPTY;
+            let tickets: Vec<TicketId> = (0..4)
+                .map(|owner| {
+                    table
+                        .insert(new(owner, Lane::Anonymous), State::Waiting)
+                        .unwrap()
+                })
+                .collect();
+            table
+                .insert(new(9, Lane::LocalHealth), State::Waiting)
+                .unwrap();
+            let removed = table.remove(tickets[gone as usize]).unwrap();
+            assert_eq!(removed.state, State::Waiting);
+            let left: Vec<u32> = (0..4).filter(|owner| *owner != gone).collect();
+            assert_eq!(queue(&table, Lane::Anonymous), left);
+            table
+                .insert(new(7, Lane::Anonymous), State::Waiting)
+                .unwrap();
+            assert_eq!(queue(&table, Lane::Anonymous).last(), Some(&7));
+            assert_eq!(queue(&table, Lane::LocalHealth), [9]);
+        }
+    }
+
+    #[test]
+    fn ticket_of_a_freed_place_names_nothing() {
+        let mut table = TicketTable::<1>::EMPTY;
+        let first = table
+            .insert(new(1, Lane::Anonymous), State::Serving)
+            .unwrap();
+        assert!(
+            table
+                .insert(new(2, Lane::Anonymous), State::Serving)
+                .is_none()
+        );
+        assert!(table.remove(first).is_some());
+        assert!(table.entry(first).is_none());
+        assert!(table.remove(first).is_none());
+        let second = table
+            .insert(new(3, Lane::Anonymous), State::Waiting)
+            .unwrap();
+        assert_eq!(first.index, second.index);
+        assert!(table.entry(first).is_none());
+        table.leave_queue(first, State::Serving);
+        assert_eq!(table.entry(second).unwrap().state, State::Waiting);
+        assert_eq!(queue(&table, Lane::Anonymous), [3]);
+    }
+
+    #[test]
+    fn leaving_the_queue_twice_changes_nothing() {
+        let mut table = TicketTable::<2>::EMPTY;
+        let ticket = table
+            .insert(new(1, Lane::Anonymous), State::Waiting)
+            .unwrap();
+        table.leave_queue(ticket, State::Expired);
+        table.leave_queue(ticket, State::Serving);
+        assert_eq!(table.entry(ticket).unwrap().state, State::Expired);
+    }
+}
