@@ -143,15 +143,16 @@ mod tests {
 
     #[test]
     fn token_comes_exactly_when_it_was_said_to_come() {
-        let mut bucket = bucket(1, 3);
+        let mut bucket = bucket(2, 3);
         let start = Instant::from_nanos(5);
+        bucket.take(bucket.check(start).unwrap());
         bucket.take(bucket.check(start).unwrap());
         let wait = bucket.check(start).unwrap_err();
         assert_eq!(wait, Span::from_nanos(333_333_334));
         let early = start.after(Span::from_nanos(333_333_333));
         assert_eq!(bucket.check(early), Err(Span::from_nanos(1)));
         bucket.take(bucket.check(start.after(wait)).unwrap());
-        // The third of a nanosecond that it came late is not lost: 3 x 333,333,334 - 10^9.
+        // What it came late, a third of a nanosecond, is not lost: 3 x 333,333,334 - 10^9.
         assert_eq!(bucket.tokens(start.after(wait)), 2);
     }
 
