@@ -348,3 +348,192 @@ pub fn transport_name(transport: Transport) -> String {
         other => other.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use capos_config::{CueField, CueValue, NamedBlob, SystemManifest};
+
+    fn text(value: &str) -> CueValue {
+        CueValue::Text(value.into())
+    }
+
+    fn fields(list: &[(&str, CueValue)]) -> CueValue {
+        CueValue::Struct(
+            list.iter()
+                .map(|(name, value)| CueField {
+                    name: (*name).into(),
+                    value: value.clone(),
+                })
+                .collect(),
+        )
+    }
+
+    fn cap(name: &str, kernel: &str, badge: u64) -> CueValue {
+        fields(&[
+            ("name", text(name)),
+            ("source", fields(&[("kernel", text(kernel))])),
+            ("badge", CueValue::UInt(badge)),
+        ])
+    }
+
+    fn service(name: &str, caps: &[CueValue], restart: &str) -> CueValue {
+        fields(&[
+            ("name", text(name)),
+            ("binary", text("program")),
+            ("caps", CueValue::List(caps.to_vec())),
+            ("restart", text(restart)),
+        ])
+    }
+
+    fn package(caps: &[CueValue], services: &[CueValue], decisive: Option<&str>) -> Vec<u8> {
+        let mut config = vec![
+            (
+                "init",
+                fields(&[
+                    ("binary", text("program")),
+                    ("caps", CueValue::List(caps.to_vec())),
+                ]),
+            ),
+            ("services", CueValue::List(services.to_vec())),
+        ];
+        if let Some(name) = decisive {
+            config.push(("exitWhenServiceExits", text(name)));
+        }
+        SystemManifest {
+            schema_version: 1,
+            binaries: vec![NamedBlob {
+                name: "program".into(),
+                data: b"the program itself".to_vec(),
+            }],
+            init_config: fields(&config),
+            kernel_params: None,
+            extension_points: None,
+        }
+        .to_capnp_bytes()
+        .unwrap()
+    }
+
+    fn grants(bytes: &[u8]) -> Vec<(String, Grant)> {
+        let plan = read(bytes).unwrap();
+        plan.processes[0]
+            .grants
+            .iter()
+            .map(|named| (named.name.clone(), named.grant))
+            .collect()
+    }
+
+    #[test]
+    fn reads_grants_in_order_with_their_bindings() {
+        let bytes = package(
+            &[
+                cap("console", "console", 0),
+                cap("ui_listener", "tcp_listen_authority", 1 << 16 | 8080),
+                cap("ingress_public_slots=9", "endpoint", 0),
+            ],
+            &[],
+            None,
+        );
+        let binding = ListenBinding::from_badge(1 << 16 | 8080).unwrap();
+        assert_eq!(
+            grants(&bytes),
+            [
+                ("console".into(), Grant::Console),
+                ("ui_listener".into(), Grant::Listen(binding)),
+                ("ingress_public_slots=9".into(), Grant::Endpoint),
+            ]
+        );
+        let plan = read(&bytes).unwrap();
+        assert_eq!(plan.processes[0].file, b"the program itself");
+        assert_eq!((plan.decisive, plan.log_level), (0, LogLevel::Info));
+    }
+
+    #[test]
+    fn reads_services_and_which_one_decides() {
+        let console = [cap("console", "console", 0)];
+        let services = [
+            service("first", &console, "never"),
+            service("second", &console, "never"),
+        ];
+        let bytes = package(&console, &services, Some("second"));
+        let plan = read(&bytes).unwrap();
+        let names: Vec<_> = plan.processes.iter().map(|p| p.name.as_str()).collect();
+        assert_eq!(names, ["program", "first", "second"]);
+        assert_eq!(plan.decisive, 2);
+    }
+
+    #[test]
+    fn refuses_sources_that_it_does_not_have() {
+        let bytes = package(&[cap("spawner", "process_spawner", 0)], &[], None);
+        assert!(matches!(
+            read(&bytes),
+            Err(BootError::UnsupportedSource { cap, cap_source, .. })
+                if cap == "spawner" && cap_source == "process_spawner"
+        ));
+    }
+
+    #[test]
+    fn refuses_badges_that_are_no_binding() {
+        let with_badge = |badge| package(&[cap("l", "tcp_listen_authority", badge)], &[], None);
+        assert!(matches!(
+            read(&with_badge(1 << 32 | 1 << 16 | 8080)),
+            Err(BootError::ListenBadge { .. })
+        ));
+        // No port at all: the published validators see that.
+        assert!(matches!(
+            read(&with_badge(1 << 16)),
+            Err(BootError::Manifest(_))
+        ));
+    }
+
+    #[test]
+    fn refuses_restarts_and_crowds() {
+        let console = [cap("console", "console", 0)];
+        let bytes = package(&console, &[service("s", &console, "always")], None);
+        assert_eq!(read(&bytes), Err(BootError::Restart("s".into())));
+        let names: Vec<String> = (0..PROCESSES_MAX).map(|n| format!("s{n}")).collect();
+        let crowd: Vec<_> = names
+            .iter()
+            .map(|name| service(name, &console, "never"))
+            .collect();
+        let bytes = package(&console, &crowd, None);
+        assert_eq!(
+            read(&bytes),
+            Err(BootError::TooManyProcesses(PROCESSES_MAX + 1))
+        );
+    }
+
+    #[test]
+    fn refuses_what_the_published_validators_refuse() {
+        let twice = [cap("console", "console", 0), cap("console", "console", 0)];
+        assert!(matches!(
+            read(&package(&twice, &[], None)),
+            Err(BootError::Manifest(_))
+        ));
+        let unknown = [cap("console", "no_such_source", 0)];
+        assert!(matches!(
+            read(&package(&unknown, &[], None)),
+            Err(BootError::Manifest(_))
+        ));
+    }
+
+    #[test]
+    fn survives_every_cut_and_any_changed_byte() {
+        let whole = package(
+            &[cap("l", "tcp_listen_authority", 1 << 16 | 80)],
+            &[service("s", &[cap("console", "console", 0)], "never")],
+            Some("s"),
+        );
+        for length in (0..whole.len()).step_by(8) {
+            assert!(read(&whole[..length]).is_err());
+        }
+        for at in 0..whole.len() {
+            for value in [0, 1, 0x7f, 0xff] {
+                let mut changed = whole.clone();
+                changed[at] = value;
+                // Either answer is right; what must not happen is a panic.
+                let _answer = read(&changed);
+            }
+        }
+    }
+}

@@ -66,7 +66,11 @@ const CONSOLE_TURN_BYTES: usize = 64;
 
 /// Hands the kernel its state and starts the first process.
 pub(crate) fn start(kernel: Kernel) -> ! {
-    KERNEL.with(|slot| slot.insert(kernel).run_next());
+    KERNEL.with(|slot| {
+        let kernel = slot.insert(kernel);
+        kernel.allow_interrupts();
+        kernel.run_next();
+    });
     // SAFETY: `run_next` left the state of a process to be resumed, and the
     // processor's tables are loaded.
     unsafe { resume_user() }
@@ -116,8 +120,9 @@ extern "C" fn handle_trap(vector: u64, error: u64) {
                 }
             }
             _ => {
-                pic::acknowledge(vector.saturating_sub(pic::FIRST_VECTOR));
-                kernel.tick();
+                let line = vector.saturating_sub(pic::FIRST_VECTOR);
+                pic::acknowledge(line);
+                kernel.handle_interrupts(1 << (line & 15));
             }
         }
         kernel.run_next();

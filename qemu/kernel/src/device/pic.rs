@@ -35,10 +35,7 @@ pub(crate) fn start() {
 
 /// Lets exactly the lines in `lines` through.
 pub(crate) fn allow(lines: u16) {
-    let mask = !(lines | CASCADE);
-    if MASK.with(|last| *last) != mask {
-        write(mask);
-    }
+    write(!(lines | CASCADE));
 }
 
 /// Tells the controllers that `line` is handled.

@@ -11,27 +11,38 @@ const CHANNEL2: u16 = 0x42;
 const CONTROL: u16 = 0x43;
 const GATE: u16 = 0x61;
 
-/// Whether channel 0 is armed and has not interrupted yet.
-static ARMED: KernelCell<bool> = KernelCell::new(false);
+/// Longest time that channel 0 counts.
+const ARM_MAX_NANOSECONDS: u64 = 54_000_000;
+
+/// When channel 0 will interrupt, if it is armed.
+static DUE: KernelCell<Option<u64>> = KernelCell::new(None);
 
 /// Notes that channel 0 has interrupted.
 pub(crate) fn expired() {
-    ARMED.with(|armed| *armed = false);
+    DUE.with(|due| *due = None);
 }
 
-/// Arms channel 0 unless it is armed already.
-pub(crate) fn arm_if_idle(nanoseconds: u64) {
-    if !ARMED.with(|armed| *armed) {
-        arm(nanoseconds);
+/// Makes channel 0 interrupt by `deadline`, or as late as it can, seen from
+/// `now`. One that interrupts sooner is left alone: telling the timer costs
+/// more than an interrupt too many.
+pub(crate) fn arm_by(deadline: u64, now: u64) {
+    let deadline = deadline.min(now.saturating_add(ARM_MAX_NANOSECONDS));
+    let armed = DUE.with(|due| {
+        let armed = due.is_some_and(|due| due <= deadline);
+        if !armed {
+            *due = Some(deadline);
+        }
+        armed
+    });
+    if !armed {
+        arm(deadline.saturating_sub(now));
     }
 }
 
-/// Arms channel 0 to interrupt after `nanoseconds`, at most 54 ms ahead.
-pub(crate) fn arm(nanoseconds: u64) {
-    let counts = nanoseconds.min(54_000_000).saturating_mul(HERTZ) / 1_000_000_000;
+fn arm(nanoseconds: u64) {
+    let counts = nanoseconds.saturating_mul(HERTZ).div_ceil(1_000_000_000);
     let counts = u16::try_from(counts.clamp(2, 0xffff)).unwrap_or(u16::MAX);
     let [low, high] = counts.to_le_bytes();
-    ARMED.with(|armed| *armed = true);
     port_write(CONTROL, 0x30);
     port_write(CHANNEL0, low);
     port_write(CHANNEL0, high);

@@ -7,7 +7,7 @@ use core::mem::ManuallyDrop;
 
 use capos_lib::frame_bitmap::FrameBitmap;
 
-use super::layout::{PAGE_BYTES, FRAMES_LIMIT, physical_pointer, to_usize};
+use super::layout::{FRAMES_LIMIT, PAGE_BYTES, physical_pointer, to_usize};
 use super::region::{Region, RegionList};
 use crate::cell::KernelCell;
 
@@ -149,11 +149,7 @@ pub(crate) fn start(usable: &RegionList, taken: &[Region]) {
     }
     let usable = pool.free_count();
     for region in taken {
-        let end = region
-            .end()
-            .min(FRAMES_LIMIT)
-            .div_ceil(PAGE_BYTES)
-            .min(top);
+        let end = region.end().min(FRAMES_LIMIT).div_ceil(PAGE_BYTES).min(top);
         for index in region.start / PAGE_BYTES..end {
             pool.mark_used(to_usize(index));
         }

@@ -149,6 +149,21 @@ impl Network {
         self.lines
     }
 
+    /// Lowers the lines of the cards that interrupted over `lines`.
+    pub(crate) fn acknowledge(&mut self, lines: u32) {
+        if lines & u32::from(self.lines) == 0 {
+            return;
+        }
+        let count = u8::try_from(self.stack.transport_count()).unwrap_or(u8::MAX);
+        for transport in (0..count).map(TransportId) {
+            if let Some(card) = self.stack.device_mut(transport)
+                && lines >> (card.line() & 15) & 1 == 1
+            {
+                card.acknowledge();
+            }
+        }
+    }
+
     /// Adds a card's interrupt line.
     pub(crate) const fn add_interrupt_line(&mut self, line: u8) {
         if line < 16 {

@@ -21,6 +21,15 @@ const TURN_BYTES: usize = 64;
 pub(crate) struct Terminal {
     output: LineBuffer,
     reader: Option<Reader>,
+    /// Whether the port may hold bytes: it interrupts at the first and is then
+    /// silent until all were taken.
+    input: Input,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Input {
+    None,
+    Perhaps,
 }
 
 struct Reader {
@@ -39,18 +48,26 @@ impl Terminal {
         Self {
             output: LineBuffer::new(OUTPUT_BYTES),
             reader: None,
+            input: Input::Perhaps,
         }
+    }
+
+    /// Notes that the port has interrupted.
+    pub(crate) const fn has_input(&mut self) {
+        self.input = Input::Perhaps;
     }
 
     /// Takes what has arrived while a call reads, and sends a little.
     pub(crate) fn poll(&mut self) {
-        if let Some(reader) = self
-            .reader
-            .as_mut()
-            .filter(|reader| reader.status.is_none())
+        if self.input == Input::Perhaps
+            && let Some(reader) = self
+                .reader
+                .as_mut()
+                .filter(|reader| reader.status.is_none())
         {
             for _ in 0..TURN_BYTES {
                 let Some(byte) = Serial::COM2.receive() else {
+                    self.input = Input::None;
                     break;
                 };
                 reader.step(byte, &mut self.output);

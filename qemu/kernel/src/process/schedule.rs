@@ -14,16 +14,13 @@ use crate::trap::{idle, user_context};
 const TICK_NANOSECONDS: u64 = 10_000_000;
 /// How long a process keeps the processor, in its system calls, while another
 /// could run.
-const SLICE_NANOSECONDS: u64 = 500_000;
-/// Longest halt; the interval timer reaches no further.
+const SLICE_NANOSECONDS: u64 = 50_000;
+/// Longest halt; the interval timer reaches little further.
 const HALT_NANOSECONDS: u64 = 50_000_000;
-/// Interrupt lines that end a halt besides the network's: timer, second serial
-/// port.
-const IDLE_LINES: u16 = 1 | 1 << 3;
-/// The line that interrupts a running process: the timer. Devices are polled
-/// at its system calls and ticks, so that no flood of interrupts can keep a
-/// process from running.
-const RUNNING_LINES: u16 = 1;
+/// Line of the interval timer.
+const TIMER_LINE: u32 = 0;
+/// Line of the second serial port, the terminal's.
+const TERMINAL_LINE: u32 = 3;
 
 impl Kernel {
     /// Picks the next process and leaves its state to be resumed. Halts while
@@ -54,9 +51,20 @@ impl Kernel {
         }
     }
 
-    /// The tick of a running process.
-    pub(crate) fn tick(&mut self) {
-        pit::arm(TICK_NANOSECONDS);
+    /// Handles the interrupt lines in `lines`, one bit each.
+    pub(crate) fn handle_interrupts(&mut self, lines: u32) {
+        if lines & 1 << TIMER_LINE != 0 {
+            pit::expired();
+        }
+        if lines & 1 << TERMINAL_LINE != 0 {
+            self.terminal.has_input();
+        }
+        self.network.acknowledge(lines);
+    }
+
+    /// Lets the lines through that [`Kernel::handle_interrupts`] knows.
+    pub(crate) fn allow_interrupts(&self) {
+        pic::allow(1 << TIMER_LINE | 1 << TERMINAL_LINE | self.network.interrupt_lines());
     }
 
     fn others_alive(&self) -> bool {
@@ -116,7 +124,8 @@ impl Kernel {
     }
 
     fn switch_to(&mut self, index: ProcessIndex) {
-        self.running_since = time::now();
+        let now = time::now();
+        self.running_since = now;
         if self.running != Some(index) {
             if let Some(process) = self.running.and_then(|old| self.process_mut(old)) {
                 user_context::put_away(&mut process.saved);
@@ -128,8 +137,7 @@ impl Kernel {
             }
             self.running = Some(index);
         }
-        pic::allow(RUNNING_LINES);
-        pit::arm_if_idle(TICK_NANOSECONDS);
+        pit::arm_by(now.saturating_add(TICK_NANOSECONDS), now);
     }
 
     /// Halts until an interrupt or the next deadline. What is printed goes out
@@ -148,19 +156,15 @@ impl Kernel {
             .filter_map(Process::next_deadline)
             .chain(self.network.next_deadline(now))
             .min();
-        let pause = deadline
-            .map_or(HALT_NANOSECONDS, |at| at.saturating_sub(now))
-            .min(HALT_NANOSECONDS);
-        if pause == 0 {
+        let longest = now.saturating_add(HALT_NANOSECONDS);
+        let deadline = deadline.map_or(longest, |at| at.min(longest));
+        if deadline <= now {
             return;
         }
-        pit::arm(pause);
-        pic::allow(IDLE_LINES | self.network.interrupt_lines());
+        pit::arm_by(deadline, now);
         if self.network.may_halt() {
             let lines = idle::wait();
-            if lines & 1 != 0 {
-                pit::expired();
-            }
+            self.handle_interrupts(lines);
         }
     }
 

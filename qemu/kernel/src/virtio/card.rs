@@ -107,8 +107,6 @@ pub(crate) struct NetworkCard {
     discard: Buffer,
     /// Whether the receive queue interrupts now.
     armed: Interrupts,
-    /// Whether the interrupt line may be high.
-    raised: Line,
 }
 
 impl NetworkCard {
@@ -145,7 +143,6 @@ impl NetworkCard {
             spare,
             discard,
             armed: Interrupts::Off,
-            raised: Line::Low,
         })
     }
 
@@ -158,21 +155,20 @@ impl NetworkCard {
     /// ends it. Frames that came before the question was asked are reported here.
     #[must_use]
     pub(crate) fn arm(&mut self) -> Arrivals {
-        if self.raised == Line::Maybe {
-            // Reading the register lowers the line. It also leaves the guest, so
-            // it is not done while the line cannot have been raised.
-            let _reason = self.transport.ack_interrupt();
-            self.raised = Line::Low;
-        }
         self.receive.want_interrupts(Interrupts::On);
         self.armed = Interrupts::On;
         if self.receive.has_returns() {
             self.disarm();
             Arrivals::Waiting
         } else {
-            self.raised = Line::Maybe;
             Arrivals::None
         }
+    }
+
+    /// Lowers the interrupt line, after it interrupted. Reading the register
+    /// leaves the guest, so it is done for no other reason.
+    pub(crate) fn acknowledge(&mut self) {
+        let _reason = self.transport.ack_interrupt();
     }
 
     fn disarm(&mut self) {
@@ -185,15 +181,6 @@ impl NetworkCard {
             self.spare.push(buffer);
         }
     }
-}
-
-/// What is known of the interrupt line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Line {
-    /// It is low: nothing was asked for since it was lowered.
-    Low,
-    /// The card may have raised it.
-    Maybe,
 }
 
 /// Whether frames wait to be received.
