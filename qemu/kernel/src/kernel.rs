@@ -57,12 +57,14 @@ impl Kernel {
     pub(crate) fn poll_devices(&mut self) {
         self.network.poll();
         self.terminal.poll();
-        console::pump(CONSOLE_TURN_BYTES);
+        console::pump(OUTPUT_TURN_NANOSECONDS);
+        self.terminal.pump(OUTPUT_TURN_NANOSECONDS);
     }
 }
 
-/// Console bytes sent in one turn, so that output never holds a service up.
-const CONSOLE_TURN_BYTES: usize = 64;
+/// Time that the output of a port may take in one turn, so that it never holds
+/// a service up.
+const OUTPUT_TURN_NANOSECONDS: u64 = 50_000;
 
 /// Hands the kernel its state and starts the first process.
 pub(crate) fn start(kernel: Kernel) -> ! {
@@ -121,7 +123,6 @@ extern "C" fn handle_trap(vector: u64, error: u64) {
             }
             _ => {
                 let line = vector.saturating_sub(pic::FIRST_VECTOR);
-                pic::acknowledge(line);
                 kernel.handle_interrupts(1 << (line & 15));
             }
         }

@@ -3,8 +3,7 @@
 
 use core::fmt::Write;
 
-use harness_kernel::line_buffer::LineBuffer;
-
+use super::output::{Output, Pumped};
 use super::serial::{ReceiveInterrupt, Serial};
 use crate::cell::KernelCell;
 
@@ -15,7 +14,7 @@ const RESERVE: usize = 8 * 1024;
 /// Longest line of the kernel's own.
 const LINE_MAX: usize = 256;
 
-static BUFFER: KernelCell<Option<LineBuffer>> = KernelCell::new(None);
+static OUTPUT: KernelCell<Option<Output>> = KernelCell::new(None);
 
 /// Prints a line of the kernel's own, behind `[kernel] `.
 macro_rules! print_line {
@@ -32,7 +31,7 @@ pub(crate) fn prepare() {
 
 /// Starts buffering; needs the heap.
 pub(crate) fn start() {
-    BUFFER.with(|slot| *slot = Some(LineBuffer::new(CAPACITY)));
+    OUTPUT.with(|slot| *slot = Some(Output::new(Serial::COM1, CAPACITY)));
 }
 
 /// Formats and queues one line of the kernel's own; longer lines are cut.
@@ -53,46 +52,32 @@ pub(crate) fn write_all(parts: &[&[u8]]) {
 }
 
 fn queue(parts: &[&[u8]], reserve: usize) {
-    BUFFER.with(|slot| match slot {
-        Some(buffer) => buffer.push_leaving(parts, reserve),
-        None => parts.iter().for_each(|part| send_now(part)),
+    OUTPUT.with(|slot| match slot {
+        Some(output) => output.push(parts, reserve),
+        None => parts.iter().for_each(|part| Serial::COM1.send_now(part)),
     });
 }
 
-/// Passes at most `budget` bytes to the port, and stops where it is busy.
-pub(crate) fn pump(budget: usize) {
-    BUFFER.with(|slot| {
-        let Some(buffer) = slot else { return };
-        let mut left = budget;
-        while left > 0 && !buffer.is_empty() {
-            let sent = Serial::COM1.send(buffer.front());
-            if sent == 0 {
-                return;
-            }
-            buffer.consume(sent);
-            left = left.saturating_sub(sent);
-        }
-    });
-}
-
-/// Whether everything printed has gone out.
-pub(crate) fn is_idle() -> bool {
-    BUFFER.with(|slot| slot.as_ref().is_none_or(LineBuffer::is_empty))
+/// Sends for at most `nanoseconds`.
+pub(crate) fn pump(nanoseconds: u64) -> Pumped {
+    OUTPUT.with(|slot| {
+        slot.as_mut()
+            .map_or(Pumped::Empty, |output| output.pump(nanoseconds))
+    })
 }
 
 /// Lines dropped for want of room.
 pub(crate) fn dropped() -> u64 {
-    BUFFER.with(|slot| slot.as_ref().map_or(0, LineBuffer::dropped))
+    OUTPUT.with(|slot| slot.as_ref().map_or(0, Output::dropped))
 }
 
 /// Sends everything, waiting for the port within a bound; for the end.
 pub(crate) fn drain() {
-    for _ in 0..DRAIN_ROUNDS {
-        if is_idle() {
-            return;
+    OUTPUT.with(|slot| {
+        if let Some(output) = slot {
+            output.drain();
         }
-        pump(usize::MAX);
-    }
+    });
 }
 
 /// Sends a last line past buffer and locks.
@@ -101,36 +86,16 @@ pub(crate) fn drain() {
 /// Nothing of what was running before continues.
 pub(crate) unsafe fn last_words(arguments: core::fmt::Arguments<'_>) {
     // SAFETY: the caller vouches that the kernel stops.
-    if let Some(buffer) = unsafe { BUFFER.seize() } {
-        for _ in 0..DRAIN_ROUNDS {
-            if buffer.is_empty() {
-                break;
-            }
-            let sent = Serial::COM1.send(buffer.front());
-            buffer.consume(sent);
-        }
+    if let Some(output) = unsafe { OUTPUT.seize() } {
+        output.drain();
     }
     let mut line = Line {
         bytes: [0; LINE_MAX],
         length: 0,
     };
     if write!(line, "[kernel] {arguments}").is_ok() {
-        send_now(line.text());
-        send_now(b"\n");
-    }
-}
-
-/// Polls of a busy port before output is given up.
-const DRAIN_ROUNDS: u32 = 2_000_000;
-
-fn send_now(bytes: &[u8]) {
-    let mut rest = bytes;
-    for _ in 0..DRAIN_ROUNDS {
-        let sent = Serial::COM1.send(rest);
-        rest = rest.get(sent..).unwrap_or(&[]);
-        if rest.is_empty() {
-            return;
-        }
+        Serial::COM1.send_now(line.text());
+        Serial::COM1.send_now(b"\n");
     }
 }
 

@@ -2,7 +2,10 @@
 
 use crate::cpu::{port_read, port_write};
 
-const FIFO_BYTES: usize = 16;
+/// Bytes that an empty port takes at once.
+pub(crate) const FIFO_BYTES: usize = 16;
+/// Polls of a busy port before bytes are sent all the same.
+const READY_POLLS: u32 = 1_000_000;
 const DATA_READY: u8 = 1;
 const TRANSMIT_EMPTY: u8 = 1 << 5;
 
@@ -43,16 +46,26 @@ impl Serial {
         }
     }
 
-    /// Sends what the port takes now, at most a FIFO's worth; bytes sent.
-    pub(crate) fn send(self, bytes: &[u8]) -> usize {
-        if port_read(self.register(5)) & TRANSMIT_EMPTY == 0 {
-            return 0;
+    /// Whether the port has sent everything, and takes [`FIFO_BYTES`] more.
+    pub(crate) fn is_ready(self) -> bool {
+        port_read(self.register(5)) & TRANSMIT_EMPTY != 0
+    }
+
+    /// Sends a byte for which there is room.
+    pub(crate) fn send(self, byte: u8) {
+        port_write(self.base, byte);
+    }
+
+    /// Sends all of `bytes` now, waiting for the port within a bound.
+    pub(crate) fn send_now(self, bytes: &[u8]) {
+        for chunk in bytes.chunks(FIFO_BYTES) {
+            for _ in 0..READY_POLLS {
+                if self.is_ready() {
+                    break;
+                }
+            }
+            chunk.iter().for_each(|&byte| self.send(byte));
         }
-        let count = bytes.len().min(FIFO_BYTES);
-        for &byte in bytes.iter().take(count) {
-            port_write(self.base, byte);
-        }
-        count
     }
 
     /// A received byte, if there is one.

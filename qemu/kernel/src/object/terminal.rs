@@ -3,10 +3,10 @@
 
 use capos_config::capos_capnp::{self, LineStatus, terminal_session};
 use capos_lib::line_discipline::{Echo, LineDiscipline, LineEcho, LineOutcome};
-use harness_kernel::line_buffer::LineBuffer;
 use harness_kernel::message::Blob;
 
 use super::{Call, SmallMessage, answer, params};
+use crate::device::output::{Output, Pumped};
 use crate::device::serial::{ReceiveInterrupt, Serial};
 use crate::kernel::Kernel;
 use crate::process::ProcessIndex;
@@ -19,7 +19,7 @@ const TURN_BYTES: usize = 64;
 
 /// The terminal.
 pub(crate) struct Terminal {
-    output: LineBuffer,
+    output: Output,
     reader: Option<Reader>,
     /// Whether the port may hold bytes: it interrupts at the first and is then
     /// silent until all were taken.
@@ -46,7 +46,7 @@ impl Terminal {
     pub(crate) fn start() -> Self {
         Serial::COM2.start(ReceiveInterrupt::On);
         Self {
-            output: LineBuffer::new(OUTPUT_BYTES),
+            output: Output::new(Serial::COM2, OUTPUT_BYTES),
             reader: None,
             input: Input::Perhaps,
         }
@@ -57,7 +57,7 @@ impl Terminal {
         self.input = Input::Perhaps;
     }
 
-    /// Takes what has arrived while a call reads, and sends a little.
+    /// Takes what has arrived while a call reads.
     pub(crate) fn poll(&mut self) {
         if self.input == Input::Perhaps
             && let Some(reader) = self
@@ -76,20 +76,16 @@ impl Terminal {
                 }
             }
         }
-        self.pump(TURN_BYTES);
     }
 
-    /// Sends at most `budget` bytes, and stops where the port is busy.
-    pub(crate) fn pump(&mut self, budget: usize) {
-        let mut left = budget;
-        while left > 0 && !self.output.is_empty() {
-            let sent = Serial::COM2.send(self.output.front());
-            if sent == 0 {
-                return;
-            }
-            self.output.consume(sent);
-            left = left.saturating_sub(sent);
-        }
+    /// Sends for at most `nanoseconds`.
+    pub(crate) fn pump(&mut self, nanoseconds: u64) -> Pumped {
+        self.output.pump(nanoseconds)
+    }
+
+    /// Sends everything, waiting for the port within a bound; for the end.
+    pub(crate) fn drain(&mut self) {
+        self.output.drain();
     }
 
     /// Forgets the call of a process that ended.
@@ -112,28 +108,28 @@ impl Terminal {
 }
 
 impl Reader {
-    fn step(&mut self, byte: u8, output: &mut LineBuffer) {
+    fn step(&mut self, byte: u8, output: &mut Output) {
         let step = self.discipline.step(byte);
         match step.echo {
             Echo::None => {}
-            Echo::Byte(byte) => output.push(&[&[byte]]),
-            Echo::Backspace => output.push(&[b"\x08 \x08"]),
+            Echo::Byte(byte) => output.push(&[&[byte]], 0),
+            Echo::Backspace => output.push(&[b"\x08 \x08"], 0),
         }
         let visible = self.discipline.echo_mode().is_visible();
         let newline: &[u8] = if visible { b"\r\n" } else { b"" };
         match step.outcome {
             LineOutcome::Pending => {}
             LineOutcome::Submitted => {
-                output.push(&[newline]);
+                output.push(&[newline], 0);
                 self.status = Some(LineStatus::Submitted);
             }
             LineOutcome::Cancelled => {
-                output.push(&[b"^C\r\n"]);
+                output.push(&[b"^C\r\n"], 0);
                 self.status = Some(LineStatus::Cancelled);
             }
             LineOutcome::Reprompt => {
                 let prompt = self.prompt.get(..self.prompt_length).unwrap_or(&[]);
-                output.push(&[newline, prompt]);
+                output.push(&[newline, prompt], 0);
             }
         }
     }
@@ -165,12 +161,12 @@ fn write(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<(), Ra
     params::with(&process.space, call, |message| {
         if call.method == 0 {
             let root = message.get_root::<terminal_session::write_params::Reader<'_>>()?;
-            terminal.output.push(&[root.get_data()?]);
+            terminal.output.push(&[root.get_data()?], 0);
         } else {
             let root = message.get_root::<terminal_session::write_line_params::Reader<'_>>()?;
             terminal
                 .output
-                .push(&[root.get_text()?.as_bytes(), b"\r\n"]);
+                .push(&[root.get_text()?.as_bytes(), b"\r\n"], 0);
         }
         Ok(())
     })
@@ -217,7 +213,7 @@ fn start_reading(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
     })?;
     reader.process = index;
     let prompt = reader.prompt.get(..reader.prompt_length).unwrap_or(&[]);
-    terminal.output.push(&[prompt]);
+    terminal.output.push(&[prompt], 0);
     terminal.reader = Some(reader);
     Ok(())
 }

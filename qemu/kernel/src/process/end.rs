@@ -61,7 +61,7 @@ impl Kernel {
         print_line!("uptime ns={}", time::now());
         print_line!("console dropped={}", console::dropped());
         print_line!("exit {}", ending.name());
-        self.terminal.pump(usize::MAX);
+        self.terminal.drain();
         console::drain();
         leave(ending)
     }

@@ -3,6 +3,7 @@
 
 use super::{Process, ProcessIndex, Waiting};
 use crate::cpu;
+use crate::device::output::Pumped;
 use crate::device::{console, pic, pit};
 use crate::kernel::Kernel;
 use crate::memory::kernel_map;
@@ -17,6 +18,8 @@ const TICK_NANOSECONDS: u64 = 10_000_000;
 const SLICE_NANOSECONDS: u64 = 50_000;
 /// Longest halt; the interval timer reaches little further.
 const HALT_NANOSECONDS: u64 = 50_000_000;
+/// How long an idle processor sends output before it looks for work again.
+const IDLE_OUTPUT_NANOSECONDS: u64 = 200_000;
 /// Line of the interval timer.
 const TIMER_LINE: u32 = 0;
 /// Line of the second serial port, the terminal's.
@@ -140,11 +143,15 @@ impl Kernel {
         pit::arm_by(now.saturating_add(TICK_NANOSECONDS), now);
     }
 
-    /// Halts until an interrupt or the next deadline. What is printed goes out
-    /// first: nobody waits for the processor.
+    /// Halts until an interrupt or the next deadline; but while output waits
+    /// and its port takes some, only long enough to send a little of it, so
+    /// that whoever is woken meanwhile need not wait for all of it.
     fn halt(&mut self) {
-        console::pump(usize::MAX);
-        self.terminal.pump(usize::MAX);
+        let console = console::pump(IDLE_OUTPUT_NANOSECONDS);
+        let terminal = self.terminal.pump(IDLE_OUTPUT_NANOSECONDS);
+        if console == Pumped::TimeUp || terminal == Pumped::TimeUp {
+            return;
+        }
         if self.processes.iter().flatten().count() == 0 {
             panic!("no process left, and none decided the end");
         }

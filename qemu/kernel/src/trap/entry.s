@@ -96,8 +96,8 @@ trap_common:
     call handle_trap
     jmp resume_user
 
-# An interrupt that ends the idle halt: note it, tell the controllers, and
-# return with interrupts off. Anything else here is a fault of the kernel.
+# An interrupt that ends the idle halt: note it, and return with interrupts
+# off. Anything else here is a fault of the kernel.
 trap_in_kernel:
     cmp qword ptr [rsp], 32
     jb 3f
@@ -110,12 +110,6 @@ trap_in_kernel:
     mov eax, 1
     shl eax, cl
     or [rip + idle_interrupts], eax
-    mov al, 0x20
-    cmp ecx, 8
-    jb 4f
-    out 0xa0, al
-4:
-    out 0x20, al
     and qword ptr [rsp + 48], -513      # interrupts stay off after iretq
     pop rcx
     pop rax
