@@ -25,7 +25,8 @@ NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl cc:gcc
 NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest ip:iproute2 nft:nftables
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
-HOST := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 -p harness-net -p harness-kernel
+GUEST_FEATURES := --features remote-session-web-ui/capos,hostile/guest
+HOST := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 -p harness-net -p harness-kernel -p ingress-probe -p hostile
 BROKEN := broken-lane-from-header broken-leak-on-cancel
 SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
 	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
@@ -61,7 +62,7 @@ setup-check: ## Install cargo-deny for `check`
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
 
 guest: setup-run smoke ## Build the kernel, the service and the in-guest programs
-	$(CARGO) build --locked --release $(GUEST) --features remote-session-web-ui/capos
+	$(CARGO) build --locked --release $(GUEST) $(GUEST_FEATURES)
 
 # The published runtime's own smoke program, from its published source and with its own
 # linker script; only the memory routines that a compiler wants come from us.
@@ -112,7 +113,7 @@ fmt-check:
 
 clippy: setup-run
 	$(CARGO) clippy --locked $(HOST) --all-targets -- -D warnings
-	$(CARGO) clippy --locked --release $(GUEST) --features remote-session-web-ui/capos -- -D warnings
+	$(CARGO) clippy --locked --release $(GUEST) $(GUEST_FEATURES) -- -D warnings
 
 doc: setup-run
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(HOST)

@@ -68,11 +68,23 @@ fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
     clients
         .lane(Lane::Anonymous)
         .status(200, flooded.tally.of(200));
-    let up = states.iter().filter(|state| *state == "UP").count();
+    // `UP 2/3` is one late check on a loaded host; only `DOWN` takes the guest out.
+    let up = states
+        .iter()
+        .filter(|state| state.starts_with("UP"))
+        .count();
+    let wavered = states.iter().filter(|state| *state != "UP").count();
     session.check(
         "the guest stays up while its public lane is saturated through HAProxy",
         !states.is_empty() && up == states.len(),
         format_args!("up in {up} of {} samples", states.len()),
+    );
+    session.figure(
+        "HAProxy's view while the public lane is saturated",
+        format_args!(
+            "up in {up} of {} samples, {wavered} with a check missed",
+            states.len()
+        ),
     );
     session.figure(
         "answers through HAProxy by status",

@@ -7,6 +7,7 @@ mod bad_wire;
 mod balancer;
 mod curl;
 mod forgery;
+mod hostile;
 mod lane_selection;
 mod packet_floods;
 mod protected_abuse;
@@ -78,6 +79,7 @@ pub(crate) struct Control {
 /// Every case, in the order in which they run.
 pub(crate) const ALL: &[&Case] = &[
     &abi::CASE,
+    &hostile::CASE,
     &lane_selection::CASE,
     &public_non_escalation::CASE,
     &protected_abuse::CASE,

@@ -105,7 +105,7 @@ fn configuration(
     format!(
         "global\n    maxconn 2048\n    stats socket {} mode 600 level admin\n\
          defaults\n    mode http\n    timeout connect 5s\n    timeout client 30s\n    \
-         timeout server 30s\n    retries 0\n\
+         timeout server 30s\n    timeout check 1s\n    retries 0\n\
          frontend public\n    bind {address}\n    default_backend guests\n\
          backend guests\n    option httpchk GET /healthz\n    http-check expect status 200\n    \
          server guest {public} check addr {} port {} inter 200ms fall 3 rise 2 maxconn 512\n",

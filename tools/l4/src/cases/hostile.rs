@@ -1,0 +1,173 @@
+//! Case `hostile`: a guest program that faults, floods, spins and lies to the kernel ends by
+//! itself; the processes beside it, and the lanes, live on.
+
+use std::time::Duration;
+
+use hostile::{Deed, End};
+use mkmanifest::LaneRules;
+
+use crate::artefacts;
+use crate::cases::{Case, Control, Need, Suite};
+use crate::exit_code::MachineExit;
+use crate::failure::Failure;
+use crate::http;
+use crate::lane::Lane;
+use crate::load::flood::Flood;
+use crate::session::{ClientCounts, Sabotage, Session};
+
+pub(crate) const CASE: Case = Case {
+    name: "hostile",
+    title: "a process that faults, floods, spins or lies ends alone; all others go on",
+    suite: Suite::Matrix,
+    need: Need::Nothing,
+    run,
+    controls: &[Control {
+        name: "no-deeds",
+        breaks: "the processes that should fault do nothing of the kind",
+        sabotage: Sabotage::Manifest {
+            of: "hostile-memory",
+            instead: "hostile-spin",
+        },
+        must_fail: "do_read_null: the kernel ends the process",
+    }],
+};
+
+/// The manifests, each with a witness and a few deeds.
+const MANIFESTS: &[&str] = &[
+    "hostile-memory",
+    "hostile-execution",
+    "hostile-instructions",
+    "hostile-queues",
+    "hostile-floods",
+    "hostile-spin",
+];
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    artefacts::present(
+        "the misbehaving program",
+        &session.artefacts().hostile,
+        "guest",
+    )?;
+    let mut done = Vec::new();
+    for manifest in MANIFESTS {
+        done.extend(deeds_of(session, manifest)?);
+    }
+    let missing: Vec<&str> = hostile::DEEDS
+        .iter()
+        .map(|deed| deed.name)
+        .filter(|name| !done.contains(name))
+        .collect();
+    session.check(
+        "every deed of the program was done",
+        missing.is_empty(),
+        format_args!("missing: {missing:?}"),
+    );
+    beside_the_lanes(session)
+}
+
+/// The deeds that a manifest asks for, each with the name of its process.
+fn asked(session: &Session<'_>, manifest: &str) -> Result<Vec<(String, &'static Deed)>, Failure> {
+    let file = session
+        .artefacts()
+        .manifests
+        .join(format!("{manifest}.toml"));
+    let read = mkmanifest::check(&file, LaneRules::Checked).map_err(|error| Failure::Manifest {
+        name: manifest.to_owned(),
+        cause: error.to_string(),
+    })?;
+    let mut asked = Vec::new();
+    for service in &read.services {
+        for grant in &service.process.grants {
+            if let Some(deed) = hostile::deed(grant.name.as_bytes()) {
+                asked.push((service.name.value.clone(), deed));
+            }
+        }
+    }
+    Ok(asked)
+}
+
+/// Boots one manifest and judges every process of it; tells the deeds' names.
+fn deeds_of(session: &mut Session<'_>, manifest: &str) -> Result<Vec<&'static str>, Failure> {
+    let asked = asked(session, manifest)?;
+    let mut guest = session.launch(manifest, LaneRules::Checked, Session::usual_nics())?;
+    let exit = guest.machine_mut().wait_exit(Duration::from_secs(60))?;
+    session.note_end(&guest, exit);
+    let lines: Vec<String> = guest
+        .machine()
+        .console()
+        .lines()
+        .into_iter()
+        .map(|line| line.text)
+        .collect();
+    session.check_equal(
+        format!("{manifest}: the witness lives and the machine ends with success"),
+        exit.to_string(),
+        MachineExit::Success.to_string(),
+    );
+    for (process, deed) in &asked {
+        judge(session, &lines, process, deed);
+    }
+    Ok(asked.into_iter().map(|(_, deed)| deed.name).collect())
+}
+
+fn judge(session: &mut Session<'_>, lines: &[String], process: &str, deed: &Deed) {
+    let start = format!("[kernel] process {process} pid=");
+    let own = || lines.iter().filter(|line| line.starts_with(&start));
+    let last = own().next_back().map_or("no line of it", String::as_str);
+    match deed.end {
+        End::Faulted(why) => session.check(
+            format!("{}: the kernel ends the process and says why", deed.name),
+            own().any(|line| line.contains("faulted") && line.contains(why)),
+            last,
+        ),
+        End::Exited(code) => session.check(
+            format!("{}: the process finds all in order and exits", deed.name),
+            own().any(|line| line.ends_with(&format!("exited code={code}"))),
+            last,
+        ),
+        End::Endless => session.check(
+            format!("{}: the process goes on and stops nobody else", deed.name),
+            !own().any(|line| line.contains("exited") || line.contains("faulted")),
+            last,
+        ),
+    }
+    if let Some(complaint) = deed.complaint {
+        session.check(
+            format!("{}: the kernel complains once", deed.name),
+            own().any(|line| line.contains(complaint)),
+            complaint,
+        );
+    }
+}
+
+/// The three lanes serve beside a process that never gives the processor back.
+fn beside_the_lanes(session: &mut Session<'_>) -> Result<(), Failure> {
+    let mut guest = session.boot("three-lanes-hostile")?;
+    session.step("serve beside a process that spins");
+    let mut clients = ClientCounts::default();
+    let flood = Flood::of(guest.public(), http::once("GET", "/healthz"), 4, 25).run();
+    clients.lane(Lane::Anonymous).add(&flood.tally);
+    session.check_equal(
+        "spin: every public request is served",
+        flood.tally.of(200),
+        100,
+    );
+    session.figure(
+        "public request beside a process that spins",
+        &flood.latencies,
+    );
+    let provider = Flood::of(guest.provider(), http::once("GET", "/healthz"), 1, 10).run();
+    clients.lane(Lane::ProviderHealth).add(&provider.tally);
+    session.check_equal(
+        "spin: every provider probe is served",
+        provider.tally.of(200),
+        10,
+    );
+    let local = guest.ask(clients.lane(Lane::LocalHealth), "get local /api/status")?;
+    session.check(
+        "spin: the local lane serves",
+        local.count("status_200") == 1,
+        &local.line,
+    );
+    session.settle(guest, &clients).map(drop)
+}
