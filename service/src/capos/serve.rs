@@ -25,7 +25,7 @@ use super::sockets::{CONNS, Releases, Sockets};
 pub(super) const SLOTS: usize = STRUCTURAL_SLOTS as usize;
 /// Longest wait in the kernel, so that no lost wake-up lasts.
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
-/// Wait while the clock cannot be read.
+/// Wait while the clock cannot be read, or the console takes nothing.
 const BLIND_WAIT_NS: u64 = 10_000_000;
 /// The running service.
 pub(super) struct Service<'m> {
@@ -81,7 +81,13 @@ impl Service<'_> {
             .server
             .next_deadline()
             .map_or(LONGEST_WAIT_NS, |deadline| deadline.since(now).as_nanos());
-        Wait::For(until.min(LONGEST_WAIT_NS))
+        // Evidence that finds no room on the console stays due; it must not spin.
+        let least = if self.console.has_room() {
+            0
+        } else {
+            BLIND_WAIT_NS
+        };
+        Wait::For(until.clamp(least, LONGEST_WAIT_NS))
     }
 
     fn report(&mut self) {

@@ -1,0 +1,620 @@
+//! What the process is put through.
+
+use capos_config::CONSOLE_INTERFACE_ID;
+
+use crate::kernel::{Kernel, Object};
+use crate::network::{AcceptFailure, Binding};
+
+const PUBLIC: u16 = 8_080;
+const PROVIDER: u16 = 8_081;
+const LOCAL: u16 = 8_082;
+
+const GET_HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+const GET_STATUS: &[u8] = b"GET /api/status HTTP/1.1\r\nHost: a\r\n\r\n";
+const DRAIN: &[u8] = b"POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
+
+const SECOND_NS: u64 = 1_000_000_000;
+const DONE: i64 = 0;
+const FAULT: i64 = 70;
+const REFUSED: i64 = 78;
+
+/// Every scenario, by name.
+pub(crate) const ALL: &[(&str, fn())] = &[
+    (
+        "three_lanes_are_served_and_drained",
+        three_lanes_are_served_and_drained,
+    ),
+    ("one_lane_alone_is_served", one_lane_alone_is_served),
+    (
+        "short_sends_and_receives_make_whole_answers",
+        short_sends_and_single_bytes,
+    ),
+    (
+        "random_clients_in_any_order_leave_nothing_behind",
+        random_clients,
+    ),
+    ("records_run_out_and_come_back", records_run_out),
+    ("a_lost_clock_refuses_and_comes_back", a_lost_clock),
+    (
+        "a_spinning_accept_is_left_alone_for_a_while",
+        a_spinning_accept,
+    ),
+    (
+        "a_consumed_accept_is_tried_again_at_once",
+        a_consumed_accept,
+    ),
+    ("a_stuck_console_stops_nothing", a_stuck_console),
+    ("a_stalled_reader_is_given_up", a_stalled_reader),
+    ("one_object_under_two_names_is_refused", one_object),
+    ("one_transport_is_refused", one_transport),
+    ("one_port_is_refused", one_port),
+    ("a_wildcard_is_refused", a_wildcard),
+    (
+        "without_a_discriminator_ports_must_differ",
+        without_a_discriminator,
+    ),
+    (
+        "without_a_discriminator_distinct_ports_serve",
+        distinct_ports_serve,
+    ),
+    ("a_name_that_stands_twice_is_refused", a_name_twice),
+    ("a_wrong_interface_is_refused", a_wrong_interface),
+    (
+        "a_marker_that_is_not_understood_is_refused",
+        an_unknown_marker,
+    ),
+    ("markers_set_the_policy", markers_set_the_policy),
+    ("no_listener_is_refused", no_listener),
+    (
+        "a_console_of_another_interface_is_refused_silently",
+        a_false_console,
+    ),
+    ("a_clock_that_never_was_is_refused", no_clock_at_all),
+    ("a_rejected_ring_ends_the_process", a_rejected_ring),
+    ("a_forged_completion_ends_the_process", a_forged_completion),
+];
+
+fn binding(object: u64, transport: u32, port: u16) -> Object {
+    Object::Authority(Binding {
+        object,
+        transport,
+        port,
+        wildcard: false,
+    })
+}
+
+/// Everything but listeners.
+fn bare() -> Kernel {
+    let mut kernel = Kernel::new();
+    kernel
+        .grant("console", Object::Console)
+        .grant("timer", Object::Timer)
+        .grant("discrim", Object::Discriminator);
+    kernel
+}
+
+fn three_lanes() -> Kernel {
+    let mut kernel = bare();
+    kernel
+        .grant("ui_listener", binding(10, 1, PUBLIC))
+        .grant("ui_local_listener", binding(11, 0, LOCAL))
+        .grant("ui_provider_health_listener", binding(12, 2, PROVIDER))
+        .grant("wall_clock", Object::WallClock)
+        .grant("entropy", Object::Entropy)
+        .grant("something_else", Object::Marker);
+    kernel
+}
+
+/// Drains over the local lane, lets the grace pass, and ends.
+fn drain(kernel: &mut Kernel) {
+    kernel.after(SECOND_NS, |kernel| {
+        kernel.request(LOCAL, DRAIN);
+    });
+}
+
+fn ends_well(kernel: Kernel) -> Kernel {
+    let (code, kernel) = kernel.run();
+    assert_eq!(code, DONE, "{:#?}", kernel.lines);
+    assert!(
+        kernel.evidence().contains(" release_balanced=true "),
+        "{}",
+        kernel.evidence()
+    );
+    assert!(
+        kernel.evidence().contains(" leaked=0 "),
+        "{}",
+        kernel.evidence()
+    );
+    assert_eq!(kernel.counted("outstanding"), 0);
+    assert_eq!(kernel.open_sockets(), 0, "every slot is given back");
+    kernel
+}
+
+fn is_refused(kernel: Kernel, reason: &str) -> Kernel {
+    let (code, kernel) = kernel.run();
+    assert_eq!(code, REFUSED);
+    assert_eq!(kernel.lines, [format!("[web-ui] refused: {reason}")]);
+    kernel
+}
+
+fn is_refused_unbound(kernel: Kernel, reason: &str) {
+    let kernel = is_refused(kernel, reason);
+    assert!(kernel.listeners.is_empty(), "something was bound");
+}
+
+fn three_lanes_are_served_and_drained() {
+    let mut kernel = three_lanes();
+    kernel.then(|kernel| {
+        assert!(
+            kernel.lines[0].starts_with("[web-ui] policy "),
+            "{:?}",
+            kernel.lines
+        );
+        assert_eq!(
+            kernel.lines[1],
+            "[web-ui] ready lanes=anonymous,local_health,provider_health"
+        );
+        kernel.request(
+            PUBLIC,
+            &[GET_HEALTH, GET_HEALTH, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"].concat(),
+        );
+        kernel.request(PROVIDER, GET_HEALTH);
+        kernel.request(LOCAL, GET_STATUS);
+        kernel.request(PROVIDER, b"GET /login HTTP/1.1\r\nHost: a\r\n\r\n");
+    });
+    kernel.then(|kernel| {
+        assert_eq!(kernel.connections[0].statuses(), [200, 200, 200]);
+        assert!(
+            kernel.connections[0]
+                .text()
+                .contains("\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n")
+        );
+        assert_eq!(kernel.connections[1].statuses(), [200]);
+        assert_eq!(kernel.connections[2].statuses(), [200]);
+        assert!((400..500).contains(&kernel.connections[3].statuses()[0]));
+        for connection in &mut kernel.connections {
+            connection.client_closed = true;
+        }
+    });
+    drain(&mut kernel);
+    let kernel = ends_well(kernel);
+    assert_eq!(kernel.counted("admitted_anonymous"), 3);
+    assert_eq!(kernel.counted("completed_provider_health"), 1);
+    assert_eq!(kernel.counted("route_denied_provider_health"), 1);
+    assert_eq!(kernel.counted("conns_admitted_local_health"), 2);
+    assert!(
+        kernel
+            .connections
+            .iter()
+            .all(|connection| connection.service_closed)
+    );
+}
+
+fn one_lane_alone_is_served() {
+    let mut kernel = bare();
+    kernel.grant("ui_local_listener", binding(11, 0, LOCAL));
+    kernel.then(|kernel| {
+        assert_eq!(kernel.lines[1], "[web-ui] ready lanes=local_health");
+        assert_eq!(kernel.listeners.len(), 1);
+    });
+    drain(&mut kernel);
+    ends_well(kernel);
+}
+
+fn short_sends_and_single_bytes() {
+    let mut kernel = three_lanes();
+    kernel.piece_bytes = 7;
+    kernel.then(|kernel| {
+        let page = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".as_slice();
+        kernel.request(PUBLIC, &[page, GET_HEALTH, page].concat());
+    });
+    kernel.then(|kernel| kernel.connections[0].client_closed = true);
+    drain(&mut kernel);
+    let kernel = ends_well(kernel);
+    // Three answers stand behind each other, each as long as it says.
+    let text = kernel.connections[0].text();
+    let mut rest = text.as_str();
+    let mut bodies = Vec::new();
+    while !rest.is_empty() {
+        assert!(rest.starts_with("HTTP/1.1 200 OK\r\n"), "{rest}");
+        let (head, after) = rest.split_once("\r\n\r\n").unwrap();
+        let length = head.split("Content-Length: ").nth(1).unwrap();
+        let length: usize = length.split("\r\n").next().unwrap().parse().unwrap();
+        bodies.push(&after[..length]);
+        rest = &after[length..];
+    }
+    assert_eq!(bodies.len(), 3);
+    assert_eq!(bodies[0], bodies[2], "one page, whole both times");
+    assert!(bodies[0].contains("</html>"));
+}
+
+fn random_clients() {
+    let mut kernel = three_lanes();
+    kernel.scramble = Some(0x9e37_79b9_7f4a_7c15);
+    kernel.piece_bytes = 300;
+    let mut seed = 42_u64;
+    let mut next = move |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    for _ in 0..400 {
+        let port = [PUBLIC, PUBLIC, PROVIDER, LOCAL][next(4) as usize];
+        let requests = next(4) as usize;
+        let cut = next(30) as usize;
+        let (client_closed, reset, stalled) = (next(3) == 0, next(4) == 0, next(8) == 0);
+        kernel.after(next(30) * 1_000_000, move |kernel| {
+            let mut bytes = GET_HEALTH.repeat(requests);
+            bytes.truncate(bytes.len().saturating_sub(cut));
+            let id = kernel.request(port, &bytes);
+            kernel.connections[id].stalled = stalled;
+            kernel.connections[id].client_closed = client_closed;
+            // An earlier one is reset in the middle of whatever it is at.
+            if reset && id > 3 {
+                kernel.connections[id - 3].reset = true;
+            }
+        });
+    }
+    kernel.after(120 * SECOND_NS, |_| {});
+    drain(&mut kernel);
+    let kernel = ends_well(kernel);
+    let accepted: u64 = kernel
+        .listeners
+        .iter()
+        .map(|(_, listener)| listener.accepted)
+        .sum();
+    assert_eq!(accepted, 401);
+    for (name, port) in [
+        ("anonymous", PUBLIC),
+        ("provider_health", PROVIDER),
+        ("local_health", LOCAL),
+    ] {
+        let counted: u64 = ["admitted", "refused", "turned_away"]
+            .iter()
+            .map(|key| kernel.counted(&format!("conns_{key}_{name}")))
+            .sum();
+        let (_, listener) = kernel
+            .listeners
+            .iter()
+            .find(|(binding, _)| binding.port == port)
+            .unwrap();
+        assert_eq!(counted, listener.accepted, "{name}");
+    }
+}
+
+fn records_run_out() {
+    let mut kernel = three_lanes();
+    kernel.then(|kernel| {
+        for _ in 0..1_400 {
+            kernel.connect(PUBLIC);
+        }
+    });
+    kernel.then(|kernel| {
+        let released = kernel.connections.iter().filter(|one| one.released).count();
+        assert!(
+            released > 300,
+            "those past the ceiling are let go: {released}"
+        );
+        let probe = kernel.request(PROVIDER, GET_HEALTH);
+        assert_eq!(probe, 1_400);
+    });
+    kernel.then(|kernel| {
+        assert_eq!(
+            kernel.connections[1_400].statuses(),
+            [200],
+            "the reserve is untouched"
+        );
+        for connection in &mut kernel.connections {
+            connection.client_closed = true;
+        }
+    });
+    kernel.then(|kernel| {
+        assert_eq!(kernel.open_sockets(), 0);
+        kernel.request(PUBLIC, GET_HEALTH);
+    });
+    kernel.then(|kernel| {
+        assert_eq!(kernel.connections[1_401].statuses(), [200]);
+        kernel.connections[1_401].client_closed = true;
+    });
+    drain(&mut kernel);
+    let kernel = ends_well(kernel);
+    let refused = kernel.counted("conns_refused_anonymous");
+    assert_eq!(
+        kernel.counted("conns_high_water_anonymous") + refused,
+        1_400
+    );
+}
+
+fn a_lost_clock() {
+    let mut kernel = three_lanes();
+    kernel.then(|kernel| {
+        kernel.connect(PUBLIC);
+    });
+    kernel.then(|kernel| kernel.clock_lost = true);
+    kernel.after(SECOND_NS / 10, |kernel| {
+        kernel.send(0, GET_HEALTH);
+        kernel.connect(PUBLIC);
+    });
+    kernel.after(SECOND_NS / 10, |kernel| {
+        assert_eq!(kernel.connections[0].statuses(), [503]);
+        assert!(kernel.connections[0].text().contains("clock_lost"));
+        assert!(kernel.connections[1].released, "no deadline, no connection");
+        kernel.clock_lost = false;
+    });
+    kernel.after(SECOND_NS, |kernel| {
+        kernel.request(PUBLIC, GET_HEALTH);
+    });
+    kernel.then(|kernel| {
+        assert_eq!(kernel.connections[2].statuses(), [200]);
+        for connection in &mut kernel.connections {
+            connection.client_closed = true;
+        }
+    });
+    drain(&mut kernel);
+    let kernel = ends_well(kernel);
+    assert_eq!(kernel.counted("overload_clock_lost_anonymous"), 1);
+}
+
+fn a_spinning_accept() {
+    let mut kernel = three_lanes();
+    kernel.then(|kernel| {
+        kernel.listener(PUBLIC).failure = Some(AcceptFailure::Overloaded);
+        // The accepts on their way answer now, and the failure stays.
+        kernel.request(PUBLIC, GET_HEALTH);
+    });
+    kernel.after(10 * SECOND_NS, |kernel| {
+        let failed = kernel.listener(PUBLIC).failed;
+        assert!(
+            (5..60).contains(&failed),
+            "{failed} failures in ten seconds"
+        );
+        kernel.request(PROVIDER, GET_HEALTH);
+    });
+    kernel.then(|kernel| {
+        assert_eq!(
+            kernel.connections[1].statuses(),
+            [200],
+            "another lane is not held up"
+        );
+        kernel.listener(PUBLIC).failure = None;
+    });
+    kernel.after(3 * SECOND_NS, |kernel| {
+        assert_eq!(kernel.connections[0].statuses(), [200], "the accepts go on");
+        for connection in &mut kernel.connections {
+            connection.client_closed = true;
+        }
+    });
+    drain(&mut kernel);
+    ends_well(kernel);
+}
+
+fn a_consumed_accept() {
+    let mut kernel = three_lanes();
+    for _ in 0..50 {
+        kernel.then(|kernel| {
+            kernel.listener(PUBLIC).failure = Some(AcceptFailure::Disconnected);
+        });
+    }
+    kernel.then(|kernel| {
+        let before_ns = kernel.now_ns;
+        assert_eq!(kernel.listener(PUBLIC).failed, 50);
+        kernel.request(PUBLIC, GET_HEALTH);
+        kernel.then(move |kernel| {
+            assert!(kernel.now_ns - before_ns < 10_000_000, "no pause");
+            assert_eq!(kernel.connections[0].statuses(), [200]);
+            kernel.connections[0].client_closed = true;
+        });
+        drain(kernel);
+    });
+    let kernel = ends_well(kernel);
+    assert_eq!(kernel.counted("accepts_failed_anonymous"), 50);
+}
+
+fn a_stuck_console() {
+    let mut kernel = three_lanes();
+    kernel.then(|kernel| kernel.console_stuck = true);
+    for _ in 0..20 {
+        // Each is followed by an evidence line that finds no way out.
+        kernel.after(SECOND_NS, |kernel| {
+            let id = kernel.request(PUBLIC, GET_HEALTH);
+            kernel.connections[id].client_closed = true;
+        });
+    }
+    kernel.after(SECOND_NS, |kernel| {
+        assert!(kernel.connections.iter().all(|one| one.statuses() == [200]));
+        kernel.console_stuck = false;
+    });
+    drain(&mut kernel);
+    let kernel = ends_well(kernel);
+    assert_eq!(kernel.counted("completed_anonymous"), 20);
+}
+
+fn a_stalled_reader() {
+    let mut kernel = three_lanes();
+    kernel.then(|kernel| {
+        let id = kernel.request(PUBLIC, GET_HEALTH);
+        kernel.connections[id].stalled = true;
+    });
+    kernel.after(60 * SECOND_NS, |kernel| {
+        assert!(kernel.connections[0].released, "its deadline ends it");
+        assert_eq!(kernel.open_sockets(), 0);
+    });
+    drain(&mut kernel);
+    let kernel = ends_well(kernel);
+    assert_eq!(kernel.counted("cancelled_anonymous"), 1);
+}
+
+fn one_object() {
+    let mut kernel = bare();
+    kernel
+        .grant("ui_listener", binding(10, 1, PUBLIC))
+        .grant("ui_local_listener", binding(10, 1, PUBLIC));
+    is_refused_unbound(
+        kernel,
+        "ui_listener and ui_local_listener are the same object",
+    );
+}
+
+fn one_transport() {
+    let mut kernel = bare();
+    kernel
+        .grant("ui_local_listener", binding(10, 2, LOCAL))
+        .grant("ui_provider_health_listener", binding(11, 2, PROVIDER));
+    is_refused_unbound(
+        kernel,
+        "ui_local_listener and ui_provider_health_listener are on the same transport",
+    );
+}
+
+fn one_port() {
+    let mut kernel = bare();
+    kernel
+        .grant("ui_listener", binding(10, 1, PUBLIC))
+        .grant("ui_provider_health_listener", binding(11, 2, PUBLIC));
+    is_refused_unbound(
+        kernel,
+        "ui_listener and ui_provider_health_listener are on the same port",
+    );
+}
+
+fn a_wildcard() {
+    let mut kernel = bare();
+    let everywhere = Object::Authority(Binding {
+        object: 10,
+        transport: 0xffff,
+        port: PUBLIC,
+        wildcard: true,
+    });
+    kernel
+        .grant("ui_listener", everywhere)
+        .grant("ui_provider_health_listener", binding(11, 2, PROVIDER));
+    is_refused_unbound(
+        kernel,
+        "ui_listener and ui_provider_health_listener overlap: a binding covers every transport",
+    );
+}
+
+fn without_a_discriminator() {
+    let mut kernel = Kernel::new();
+    kernel
+        .grant("console", Object::Console)
+        .grant("timer", Object::Timer)
+        .grant("ui_listener", binding(10, 1, PUBLIC))
+        .grant("ui_provider_health_listener", binding(11, 2, PUBLIC));
+    kernel.then(|kernel| {
+        kernel.request(PUBLIC, GET_HEALTH);
+    });
+    let (code, kernel) = kernel.run();
+    assert_eq!(code, REFUSED);
+    let last = kernel.lines.last().unwrap();
+    assert_eq!(
+        last,
+        "[web-ui] refused: ui_listener and ui_provider_health_listener are on the same port"
+    );
+    assert!(!kernel.lines.iter().any(|line| line.contains("ready")));
+    assert!(
+        kernel
+            .listeners
+            .iter()
+            .all(|(_, listener)| listener.accepted == 0)
+    );
+}
+
+fn distinct_ports_serve() {
+    let mut kernel = Kernel::new();
+    kernel
+        .grant("console", Object::Console)
+        .grant("timer", Object::Timer)
+        .grant("ui_listener", binding(10, 1, PUBLIC))
+        .grant("ui_local_listener", binding(11, 0, LOCAL));
+    kernel.then(|kernel| {
+        kernel.request(PUBLIC, GET_HEALTH);
+    });
+    kernel.then(|kernel| {
+        assert_eq!(kernel.connections[0].statuses(), [200]);
+        assert!(
+            !kernel.connections[0].text().contains("\r\nDate:"),
+            "no clock, no date"
+        );
+        kernel.connections[0].client_closed = true;
+    });
+    drain(&mut kernel);
+    ends_well(kernel);
+}
+
+fn a_name_twice() {
+    let mut kernel = three_lanes();
+    kernel.grant("ui_listener", binding(13, 3, 9_000));
+    is_refused_unbound(kernel, "two grants are named ui_listener");
+}
+
+fn a_wrong_interface() {
+    let mut kernel = bare();
+    kernel.grant_as("ui_listener", binding(10, 1, PUBLIC), CONSOLE_INTERFACE_ID);
+    is_refused_unbound(kernel, "grant ui_listener has the wrong interface");
+}
+
+fn an_unknown_marker() {
+    let mut kernel = three_lanes();
+    kernel.grant("ingress_public_speed=9", Object::Marker);
+    let (code, kernel) = kernel.run();
+    assert_eq!(code, REFUSED);
+    assert_eq!(kernel.lines.len(), 1);
+    assert!(kernel.lines[0].starts_with("[web-ui] refused: marker ingress_public_speed=9 "));
+    assert!(kernel.listeners.is_empty());
+}
+
+fn markers_set_the_policy() {
+    let mut kernel = three_lanes();
+    kernel
+        .grant("ingress_provider_conns=33", Object::Marker)
+        .grant("ingress_local_rate=exempt", Object::Marker);
+    kernel.then(|kernel| {
+        let policy = &kernel.lines[0];
+        assert!(policy.contains(" provider_conns=33 "), "{policy}");
+        assert!(policy.contains(" local_rate=exempt "), "{policy}");
+    });
+    drain(&mut kernel);
+    ends_well(kernel);
+}
+
+fn no_listener() {
+    is_refused_unbound(bare(), "no lane has a listener");
+}
+
+fn a_false_console() {
+    let mut kernel = Kernel::new();
+    kernel
+        .grant("console", Object::Timer)
+        .grant("timer", Object::Timer);
+    let (code, kernel) = kernel.run();
+    assert_eq!(code, REFUSED);
+    assert!(kernel.lines.is_empty());
+}
+
+fn no_clock_at_all() {
+    let mut kernel = three_lanes();
+    kernel.clock_lost = true;
+    is_refused_unbound(kernel, "timer cannot be read: exception Failed");
+}
+
+fn a_rejected_ring() {
+    let mut kernel = three_lanes();
+    kernel.then(|kernel| kernel.reject = true);
+    kernel.then(|kernel| {
+        kernel.request(PUBLIC, GET_HEALTH);
+    });
+    let (code, _) = kernel.run();
+    assert_eq!(code, FAULT);
+}
+
+fn a_forged_completion() {
+    let mut kernel = three_lanes();
+    kernel.then(|kernel| {
+        kernel.forge = true;
+        kernel.request(PUBLIC, GET_HEALTH);
+    });
+    let (code, kernel) = kernel.run();
+    assert_eq!(code, FAULT);
+    let last = kernel.lines.last().unwrap();
+    assert_eq!(last, "[web-ui] fault: a completion answers no call");
+}
