@@ -42,6 +42,7 @@ pub mod policy;
 mod record;
 mod record_format;
 mod release;
+mod reply;
 mod respond;
 pub mod route;
 pub mod server;
@@ -49,6 +50,7 @@ mod state;
 mod steps;
 mod table;
 pub mod tag;
+mod timeouts;
 pub mod wire;
 
 pub use action::{Action, Unanswered};

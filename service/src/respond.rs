@@ -127,7 +127,7 @@ pub(crate) struct Written {
     pub(crate) rest: &'static [u8],
 }
 
-/// Serves one request into a slot's area. `None` if it does not fit: a defect, answered 500.
+/// Serves one request into a slot's area. `None` if it does not fit, which no answer does.
 pub(crate) fn serve(
     handler: Handler,
     context: &Context<'_>,

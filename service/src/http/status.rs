@@ -64,8 +64,6 @@ statuses! {
     TooManyRequests = 429 "Too Many Requests";
     /// 431
     HeaderFieldsTooLarge = 431 "Request Header Fields Too Large";
-    /// 500
-    InternalServerError = 500 "Internal Server Error";
     /// 501
     NotImplemented = 501 "Not Implemented";
     /// 503
