@@ -6,6 +6,7 @@ use freestanding as _;
 
 mod bad;
 mod faults;
+mod network;
 mod registers;
 mod requests;
 mod witness;
@@ -53,6 +54,8 @@ fn hostile_main(mut runtime: Runtime) -> i64 {
         "do_unknown_calls" => return requests::unknown_calls(),
         "do_flood_console" => return requests::flood_console(&mut runtime),
         "do_many_sleeps" => return requests::many_sleeps(&mut runtime),
+        "do_leave_connections" => return network::leave_connections(&mut runtime),
+        "do_take_over" => return network::take_over(&mut runtime),
         "do_odd_flags" => return registers::odd_flags(),
         "do_keep_registers" => return registers::keep_registers(),
         _ => {}

@@ -39,6 +39,7 @@ const MANIFESTS: &[&str] = &[
     "hostile-instructions",
     "hostile-queues",
     "hostile-floods",
+    "hostile-network",
     "hostile-spin",
 ];
 
