@@ -49,7 +49,7 @@ const fn finds(name: &'static str) -> Deed {
 pub const WITNESS: &str = "do_witness";
 
 /// Every deed.
-pub const DEEDS: [Deed; 24] = [
+pub const DEEDS: [Deed; 26] = [
     faults("do_read_null", "page fault"),
     faults("do_read_kernel", "page fault"),
     faults("do_write_code", "page fault"),
@@ -82,6 +82,8 @@ pub const DEEDS: [Deed; 24] = [
     finds("do_keep_registers"),
     finds("do_flood_console"),
     finds("do_many_sleeps"),
+    finds("do_fill_completions"),
+    finds("do_use_objects"),
     faults("do_leave_connections", "page fault"),
     finds("do_take_over"),
     Deed {

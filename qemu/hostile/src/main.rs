@@ -7,6 +7,7 @@ use freestanding as _;
 mod bad;
 mod faults;
 mod network;
+mod objects;
 mod registers;
 mod requests;
 mod witness;
@@ -56,6 +57,8 @@ fn hostile_main(mut runtime: Runtime) -> i64 {
         "do_many_sleeps" => return requests::many_sleeps(&mut runtime),
         "do_leave_connections" => return network::leave_connections(&mut runtime),
         "do_take_over" => return network::take_over(&mut runtime),
+        "do_fill_completions" => return requests::fill_completions(),
+        "do_use_objects" => return objects::use_objects(&mut runtime),
         "do_odd_flags" => return registers::odd_flags(),
         "do_keep_registers" => return registers::keep_registers(),
         _ => {}

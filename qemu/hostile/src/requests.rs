@@ -203,3 +203,40 @@ pub(crate) fn many_sleeps(runtime: &mut Runtime) -> i64 {
     }
     if refused == 4 { 0 } else { BROKEN }
 }
+
+/// Submits more than the completion queue holds, and takes nothing until it is
+/// full: the surplus must wait where it is and be completed in order later.
+pub(crate) fn fill_completions() -> i64 {
+    let mut next = 100_u64;
+    let mut submit = |count: u32| {
+        for _ in 0..count {
+            Queues::submit(&CapSqe {
+                user_data: next,
+                ..EMPTY
+            });
+            next = next.wrapping_add(1);
+        }
+    };
+    // Two queues' worth of submissions fill the completion queue; a third waits.
+    for expected in [SQ_ENTRIES, CQ_ENTRIES, CQ_ENTRIES] {
+        submit(SQ_ENTRIES);
+        if syscall::cap_enter(0, 0) != Ok(expected) {
+            return BROKEN;
+        }
+    }
+    let mut taken = 100_u64;
+    let mut take = |count: u32| {
+        (0..count).all(|_| {
+            let expected = taken;
+            taken = taken.wrapping_add(1);
+            Queues::take().user_data == expected
+        })
+    };
+    let refilled = take(10) && syscall::cap_enter(CQ_ENTRIES, u64::MAX) == Ok(CQ_ENTRIES);
+    let rest = take(CQ_ENTRIES) && syscall::cap_enter(6, u64::MAX) == Ok(6) && take(6);
+    if refilled && rest && syscall::cap_enter(0, 0) == Ok(0) {
+        0
+    } else {
+        BROKEN
+    }
+}

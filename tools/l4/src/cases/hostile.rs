@@ -40,6 +40,7 @@ const MANIFESTS: &[&str] = &[
     "hostile-queues",
     "hostile-floods",
     "hostile-network",
+    "hostile-objects",
     "hostile-spin",
 ];
 
