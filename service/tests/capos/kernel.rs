@@ -30,6 +30,8 @@ use crate::runtime::Runtime;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Turns without a wait that may bring nothing.
 const SPINS_MAX: u32 = 50;
+/// Entries from a cancellation to its completions.
+const CANCEL_ENTRIES: u32 = 6;
 /// What a system call takes.
 const ENTRY_NS: u64 = 1_000;
 /// Virtual time without an end after which a scenario has failed.
@@ -91,6 +93,10 @@ pub(crate) struct Kernel {
     caps: BTreeMap<u32, Object>,
     next_cap: u32,
     pending: VecDeque<Pending>,
+    /// What was in flight on sockets that were given back: still lent, and
+    /// answered a few entries later.
+    cancelled: VecDeque<(u32, Pending)>,
+    on_release: Option<Step>,
     steps: VecDeque<(u64, Step)>,
     due_ns: Option<u64>,
     last_step_ns: u64,
@@ -146,6 +152,8 @@ impl Kernel {
             caps: BTreeMap::new(),
             next_cap: 100,
             pending: VecDeque::new(),
+            cancelled: VecDeque::new(),
+            on_release: None,
             steps: VecDeque::new(),
             due_ns: None,
             last_step_ns: SECOND_NS,
@@ -183,6 +191,11 @@ impl Kernel {
     pub(crate) fn after(&mut self, ns: u64, step: impl FnOnce(&mut Self) + 'static) -> &mut Self {
         self.steps.push_back((ns, Box::new(step)));
         self
+    }
+
+    /// Runs `step` in the moment in which the next slot is given back.
+    pub(crate) fn on_release(&mut self, step: impl FnOnce(&mut Self) + 'static) {
+        self.on_release = Some(Box::new(step));
     }
 
     /// Runs the process to its end; its exit code and what is left.
@@ -300,6 +313,11 @@ impl Kernel {
 
     /// Nothing is there: the scenario goes on, or time passes.
     fn wait(&mut self, timeout_ns: u64) {
+        if !self.cancelled.is_empty() {
+            // They come by themselves, one entry after the other.
+            self.deliver();
+            return;
+        }
         while let Some((delay_ns, _)) = self.steps.front() {
             let due_ns = *self.due_ns.get_or_insert(self.now_ns + delay_ns);
             if self.now_ns < due_ns {
@@ -371,6 +389,9 @@ impl Kernel {
             (entry.addr, entry.len),
             (entry.result_addr, entry.result_len),
         );
+        for (_, other) in &self.cancelled {
+            lent.check_apart(&other.lent);
+        }
         for other in &self.pending {
             lent.check_apart(&other.lent);
             let twice = (other.object, other.entry.method_id) == (object, entry.method_id)
@@ -397,11 +418,27 @@ impl Kernel {
             .into_iter()
             .partition(|pending| pending.object == object);
         self.pending = kept;
-        // The kernel owes an answer for what was in flight: later, and in any order.
         let gone: VecDeque<Pending> = gone;
-        for pending in gone {
-            let object = Object::Marker;
-            self.pending.push_back(Pending { object, ..pending });
+        self.cancelled
+            .extend(gone.into_iter().map(|pending| (CANCEL_ENTRIES, pending)));
+        if let Some(step) = self.on_release.take() {
+            step(self);
+        }
+    }
+
+    /// Answers what was cancelled a while ago.
+    fn deliver_cancelled(&mut self) {
+        for (entries, _) in &mut self.cancelled {
+            *entries = entries.saturating_sub(1);
+        }
+        while self.has_room()
+            && self
+                .cancelled
+                .front()
+                .is_some_and(|(entries, _)| *entries == 0)
+        {
+            let (_, pending) = self.cancelled.pop_front().unwrap();
+            self.complete(pending, Reply::Raised(ExceptionType::Disconnected));
         }
     }
 
@@ -411,6 +448,7 @@ impl Kernel {
             self.forge = false;
             self.post(u64::MAX, 0, 0);
         }
+        self.deliver_cancelled();
         let mut unanswered = VecDeque::new();
         while self.has_room() {
             let Some(pending) = self.next_pending() else {
@@ -521,8 +559,6 @@ impl Kernel {
                 self.connections[id].service_closed = true;
                 Some(Reply::Void)
             }
-            // What was in flight on a socket that was given back.
-            (Object::Marker, _) => Some(Reply::Raised(ExceptionType::Disconnected)),
             (object, method) => panic!("{object:?} has no method {method}"),
         }
     }

@@ -11,6 +11,7 @@ const LOCAL: u16 = 8_082;
 
 const GET_HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 const GET_STATUS: &[u8] = b"GET /api/status HTTP/1.1\r\nHost: a\r\n\r\n";
+const GET_PAGE: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const DRAIN: &[u8] = b"POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -45,6 +46,7 @@ pub(crate) const ALL: &[(&str, fn())] = &[
     ),
     ("a_stuck_console_stops_nothing", a_stuck_console),
     ("a_stalled_reader_is_given_up", a_stalled_reader),
+    ("a_record_waits_for_what_the_kernel_owes", a_record_waits),
     ("one_object_under_two_names_is_refused", one_object),
     ("one_transport_is_refused", one_transport),
     ("one_port_is_refused", one_port),
@@ -154,10 +156,7 @@ fn three_lanes_are_served_and_drained() {
             kernel.lines[1],
             "[web-ui] ready lanes=anonymous,local_health,provider_health"
         );
-        kernel.request(
-            PUBLIC,
-            &[GET_HEALTH, GET_HEALTH, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"].concat(),
-        );
+        kernel.request(PUBLIC, &[GET_HEALTH, GET_HEALTH, GET_PAGE].concat());
         kernel.request(PROVIDER, GET_HEALTH);
         kernel.request(LOCAL, GET_STATUS);
         kernel.request(PROVIDER, b"GET /login HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -205,8 +204,7 @@ fn short_sends_and_single_bytes() {
     let mut kernel = three_lanes();
     kernel.piece_bytes = 7;
     kernel.then(|kernel| {
-        let page = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".as_slice();
-        kernel.request(PUBLIC, &[page, GET_HEALTH, page].concat());
+        kernel.request(PUBLIC, &[GET_PAGE, GET_HEALTH, GET_PAGE].concat());
     });
     kernel.then(|kernel| kernel.connections[0].client_closed = true);
     drain(&mut kernel);
@@ -441,6 +439,31 @@ fn a_stalled_reader() {
     drain(&mut kernel);
     let kernel = ends_well(kernel);
     assert_eq!(kernel.counted("cancelled_anonymous"), 1);
+}
+
+/// A connection is given up in the middle of a send and of a receive, and others
+/// come in that very moment, while the kernel still holds the memory of both.
+fn a_record_waits() {
+    let mut kernel = three_lanes();
+    for round in 0..20 {
+        kernel.then(move |kernel| {
+            // One that does not read, or one that idles: a send or a receive waits.
+            let id = kernel.request(PUBLIC, GET_HEALTH);
+            kernel.connections[id].stalled = round % 2 == 0;
+            kernel.on_release(move |kernel| {
+                for _ in 0..4 {
+                    let newcomer = kernel.request(PUBLIC, &GET_PAGE.repeat(3));
+                    kernel.connections[newcomer].client_closed = true;
+                }
+            });
+        });
+        kernel.after(90 * SECOND_NS, |kernel| {
+            assert_eq!(kernel.open_sockets(), 0);
+        });
+    }
+    drain(&mut kernel);
+    let kernel = ends_well(kernel);
+    assert_eq!(kernel.connections.len(), 20 * 5 + 1);
 }
 
 fn one_object() {
