@@ -31,7 +31,7 @@ BROKEN := broken-lane-from-header broken-leak-on-cancel
 SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
 	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
 
-.PHONY: help setup setup-run setup-check guest smoke tools broken run-l4 attack negative-controls \
+.PHONY: help setup setup-run setup-check guest smoke tools broken run-l4 attack soak negative-controls \
 	run test unit check fmt-check clippy doc deny bench clean
 
 help: ## List the targets
@@ -94,6 +94,9 @@ run-l4: setup guest tools ## Prove the lanes: boot every case in QEMU (ARGS="--c
 attack: setup guest tools ## The longer attacks
 	$(L4) prove --suite attack --out $(OUT)-attack $(ARGS)
 
+soak: setup guest tools ## Everything mixed for ten minutes
+	$(L4) prove --case soak --out $(OUT)-soak $(ARGS)
+
 negative-controls: setup guest tools broken ## Show that each case can fail
 	$(L4) prove --negative-controls --out $(OUT)-controls $(ARGS)
 
@@ -118,9 +121,8 @@ clippy: setup-run
 doc: setup-run
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(HOST)
 
-deny:
-	@if command -v cargo-deny >/dev/null; then $(CARGO) deny check bans licenses sources; \
-	else echo "check: cargo-deny is not installed, so dependencies were not checked (make setup-check)"; fi
+deny: setup-check
+	$(CARGO) deny --locked check bans licenses sources
 
 bench: setup-run ## Measure the ledger beside the usual alternatives
 	$(CARGO) bench --locked -p ingress-ledger
