@@ -30,6 +30,7 @@
 //! | `release_balanced` | `true` if `completed + cancelled + outstanding == admitted` and the like for permits hold on every lane |
 //! | `leaked`, `faults` | tokens dropped unreleased; accounting faults: always 0 |
 //! | `slots_high_water`, `conns_high_water`, `bytes_high_water`, `bytes_in_flight` | of all lanes together |
+//! | `memory_bytes` | accounts, and every record and slot that was ever used: grows with the most connections at once, and with nothing else |
 //! | `uptime_ms` | since the start |
 //! | `state` | `serving` or `draining` |
 //!
@@ -38,7 +39,7 @@
 use core::fmt;
 
 use ingress_ledger::{
-    EvidenceSnapshot, Lane, OverloadKind, PerLane, PermitEvidence, RatePolicy, Span,
+    Bytes, EvidenceSnapshot, Lane, OverloadKind, PerLane, PermitEvidence, RatePolicy, Span,
 };
 
 use crate::http::status::{Status, StatusCounters};
@@ -103,6 +104,8 @@ pub struct Evidence {
     pub permits: PermitEvidence,
     /// The rest.
     pub service: PerLane<ServiceCounters>,
+    /// Memory in use: accounts, and every record and slot that was ever used.
+    pub memory: Bytes,
     /// Time since the start.
     pub uptime: Span,
     /// Whether the service takes work.
@@ -214,7 +217,7 @@ impl fmt::Display for Evidence {
         write!(
             out,
             "outstanding={} release_balanced={} leaked={} faults={} slots_high_water={} conns_high_water={} \
-             bytes_high_water={} bytes_in_flight={} uptime_ms={} state={}",
+             bytes_high_water={} bytes_in_flight={} memory_bytes={} uptime_ms={} state={}",
             self.ledger.outstanding(),
             self.release_balanced(),
             self.ledger.leaked,
@@ -223,6 +226,7 @@ impl fmt::Display for Evidence {
             self.permits.high_water,
             self.ledger.bytes_high_water,
             self.ledger.bytes_in_flight,
+            self.memory,
             self.uptime.as_millis(),
             self.state.word(),
         )

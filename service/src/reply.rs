@@ -71,9 +71,10 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             head_only: request.head_only,
             date: date.as_ref(),
         };
+        let memory = self.memory.bytes_used();
         let state = &*self.state;
         let context = Context {
-            evidence: &|| state.evidence(),
+            evidence: &|| state.evidence(memory),
             state: state.serving_state(),
             is_watched: lane != Lane::LocalHealth,
             is_cached: request.is_cached,

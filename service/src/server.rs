@@ -239,7 +239,7 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
     /// All counters; `Display` is the evidence line.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
-        self.state.evidence()
+        self.state.evidence(self.memory.bytes_used())
     }
 
     /// Whether a drain has come to its end, its last evidence reported: exit 0.

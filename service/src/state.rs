@@ -1,7 +1,7 @@
 //! The accounts of a server, and what it is started with.
 
 use ingress_ledger::{
-    AcceptBackoff, BackoffLimits, ConnectionPermits, IngressLedger, Instant, Issuer, Lane,
+    AcceptBackoff, BackoffLimits, Bytes, ConnectionPermits, IngressLedger, Instant, Issuer, Lane,
     OpenError, PerLane,
 };
 
@@ -116,7 +116,7 @@ impl State {
     }
 
     /// All counters.
-    pub(crate) fn evidence(&self) -> Evidence {
+    pub(crate) fn evidence(&self, memory: Bytes) -> Evidence {
         Evidence {
             enabled: PerLane::from_fn(|lane| self.is_enabled(lane)),
             ledger: self.ledger.evidence(),
@@ -126,6 +126,7 @@ impl State {
                 accepts_consumed: self.backoff.consumed(lane),
                 ..self.service[lane]
             }),
+            memory: Bytes::new(memory.count().saturating_add(size_of::<Self>() as u64)),
             uptime: self.clock.since(self.started),
             state: self.serving_state(),
         }

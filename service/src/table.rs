@@ -1,6 +1,6 @@
 //! The connection table, and everything that is all zeros at rest: records, buffers, lists, deadlines.
 
-use ingress_ledger::Lane;
+use ingress_ledger::{Bytes, Lane};
 
 use crate::buffers::{Area, INPUT_AREA, NOTE_AREA, SLOT_AREA};
 use crate::chain::Chains;
@@ -130,6 +130,16 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
             record.phase = Phase::Free;
             self.free_records.push(0, conn.index());
         }
+    }
+
+    /// Bytes of every record and slot that was ever used.
+    pub(crate) fn bytes_used(&self) -> Bytes {
+        let record = size_of::<Record>()
+            .saturating_add(INPUT_AREA)
+            .saturating_add(NOTE_AREA);
+        let records = self.records.len().saturating_mul(record);
+        let slots = usize::from(self.fresh_slots).saturating_mul(SLOT_AREA);
+        Bytes::new(records.saturating_add(slots) as u64)
     }
 
     /// Takes a free slot.

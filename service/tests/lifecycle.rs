@@ -326,6 +326,24 @@ fn late_inputs_about_a_connection_that_is_gone_are_ignored() {
 }
 
 #[test]
+fn memory_grows_with_connections_at_once_and_with_nothing_else() {
+    let mut wire = Wire::tight(&[]);
+    let memory = |wire: &Wire| wire.evidence().memory;
+    let start = memory(&wire);
+    wire.get(Anonymous, "/");
+    let one = memory(&wire);
+    assert!(one > start);
+    for _ in 0..1000 {
+        wire.get(Anonymous, "/");
+    }
+    assert_eq!(memory(&wire), one);
+    wire.connect(Anonymous);
+    wire.connect(Anonymous);
+    assert!(memory(&wire) > one);
+    assert!(wire.finish().to_string().contains(" memory_bytes="));
+}
+
+#[test]
 fn evidence_is_due_when_quiet_and_changed() {
     let mut wire = Wire::tight(&[]);
     let due = |wire: &mut Wire| {

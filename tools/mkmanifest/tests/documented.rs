@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use ingress_ledger::{
-    ConnectionPermits, IngressLedger, Issuer, Lane, Occupancy, OverloadKind, PerLane,
+    Bytes, ConnectionPermits, IngressLedger, Issuer, Lane, Occupancy, OverloadKind, PerLane,
     PermitRefusal, Span,
 };
 use remote_session_web_ui::evidence::{Evidence, ServiceCounters, ServingState};
@@ -112,6 +112,7 @@ fn evidence_line() -> String {
         ledger: ledger.evidence(),
         permits: permits.evidence(),
         service: PerLane::all(counters),
+        memory: Bytes::ZERO,
         uptime: Span::ZERO,
         state: ServingState::Serving,
     };
