@@ -31,7 +31,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Turns without a wait that may bring nothing.
 const SPINS_MAX: u32 = 50;
 /// Entries from a cancellation to its completions.
-const CANCEL_ENTRIES: u32 = 6;
+const CANCEL_ENTRIES: u32 = 20;
 /// What a system call takes.
 const ENTRY_NS: u64 = 1_000;
 /// Virtual time without an end after which a scenario has failed.
@@ -112,6 +112,8 @@ pub(crate) struct Kernel {
     pub(crate) console_stuck: bool,
     /// Most bytes that one send or receive moves.
     pub(crate) piece_bytes: usize,
+    /// Receives are answered in another layout than every builder gives.
+    pub(crate) odd_layout: bool,
     /// Completions are delivered in an order that the seed decides.
     pub(crate) scramble: Option<u64>,
     /// Every entry is rejected from now on.
@@ -163,6 +165,7 @@ impl Kernel {
             clock_lost: false,
             console_stuck: false,
             piece_bytes: usize::MAX,
+            odd_layout: false,
             scramble: None,
             reject: false,
             forge: false,
@@ -696,11 +699,29 @@ impl Kernel {
             return None;
         }
         let data: Vec<u8> = connection.to_service.drain(..bytes).collect();
+        if self.odd_layout {
+            return Some(Reply::Message(oddly_laid_out(&data)));
+        }
         Some(Reply::Message(encode(|message| {
             let mut root = message.init_root::<schema::tcp_socket::recv_results::Builder<'_>>();
             root.set_data(&data);
         })))
     }
+}
+
+/// A message of one `Data`, with an unused word between the root and its struct.
+fn oddly_laid_out(data: &[u8]) -> Vec<u8> {
+    let data_words = data.len().div_ceil(8);
+    let table = (data_words as u64 + 3) << 32;
+    let root = (1 << 48) | (1 << 2);
+    let list = 1 | (2 << 32) | ((data.len() as u64) << 35);
+    let mut message: Vec<u8> = [table, root, 0, list]
+        .into_iter()
+        .flat_map(u64::to_le_bytes)
+        .collect();
+    message.extend(data);
+    message.resize((data_words + 4) * 8, 0);
+    message
 }
 
 fn random() -> Vec<u8> {

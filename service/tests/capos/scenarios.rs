@@ -30,6 +30,7 @@ pub(crate) const ALL: &[(&str, fn())] = &[
         "short_sends_and_receives_make_whole_answers",
         short_sends_and_single_bytes,
     ),
+    ("results_in_another_layout_are_read", another_layout),
     (
         "random_clients_in_any_order_leave_nothing_behind",
         random_clients,
@@ -224,6 +225,21 @@ fn short_sends_and_single_bytes() {
     assert_eq!(bodies.len(), 3);
     assert_eq!(bodies[0], bodies[2], "one page, whole both times");
     assert!(bodies[0].contains("</html>"));
+}
+
+fn another_layout() {
+    let mut kernel = three_lanes();
+    kernel.odd_layout = true;
+    kernel.piece_bytes = 50;
+    kernel.then(|kernel| {
+        kernel.request(PUBLIC, &[GET_HEALTH, GET_PAGE].concat());
+    });
+    kernel.then(|kernel| {
+        assert_eq!(kernel.connections[0].statuses(), [200, 200]);
+        kernel.connections[0].client_closed = true;
+    });
+    drain(&mut kernel);
+    ends_well(kernel);
 }
 
 fn random_clients() {
@@ -451,7 +467,7 @@ fn a_record_waits() {
             let id = kernel.request(PUBLIC, GET_HEALTH);
             kernel.connections[id].stalled = round % 2 == 0;
             kernel.on_release(move |kernel| {
-                for _ in 0..4 {
+                for _ in 0..14 {
                     let newcomer = kernel.request(PUBLIC, &GET_PAGE.repeat(3));
                     kernel.connections[newcomer].client_closed = true;
                 }
@@ -463,7 +479,7 @@ fn a_record_waits() {
     }
     drain(&mut kernel);
     let kernel = ends_well(kernel);
-    assert_eq!(kernel.connections.len(), 20 * 5 + 1);
+    assert_eq!(kernel.connections.len(), 20 * 15 + 1);
 }
 
 fn one_object() {
