@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use capos_config::LogLevel;
+use harness_kernel::shares::Shares;
 use ingress_schema::listen::ListenBinding;
 
 use crate::cell::KernelCell;
@@ -35,8 +36,14 @@ pub(crate) struct Kernel {
     pub(crate) processes: Vec<Option<Process>>,
     /// The process whose state is loaded.
     pub(crate) running: Option<ProcessIndex>,
-    /// When it got the processor.
+    /// Since when its time is not booked.
     pub(crate) running_since: u64,
+    /// What each process has had of the processor.
+    pub(crate) shares: Shares,
+    /// When the present tick ends.
+    pub(crate) tick_at: u64,
+    /// Interrupts of the cards since the tick began.
+    pub(crate) interruptions: u32,
     /// One authority for each distinct binding.
     pub(crate) authorities: Vec<ListenBinding>,
     /// The network and what waits for it.

@@ -14,4 +14,5 @@ pub mod line_buffer;
 pub mod message;
 pub mod program;
 pub mod ready;
+pub mod shares;
 pub mod user_range;

@@ -7,6 +7,7 @@ pub(crate) mod start_info;
 use alloc::string::ToString;
 
 use harness_kernel::boot_package;
+use harness_kernel::shares::Shares;
 use harness_net::NetConfig;
 
 use crate::cpu;
@@ -75,6 +76,9 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
         processes,
         running: None,
         running_since: 0,
+        shares: Shares::new(),
+        tick_at: 0,
+        interruptions: 0,
         authorities: minted.authorities,
         network,
         terminal: Terminal::start(),

@@ -52,7 +52,7 @@ const fn address_of(number: u8, host: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, number.saturating_add(1), host)
 }
 
-/// Whether a halt would miss nothing of the card.
-pub(crate) fn may_halt(card: &mut Card) -> bool {
+/// Lets the card interrupt; false if frames are there already.
+pub(crate) fn arm(card: &mut Card) -> bool {
     card.arm() == Arrivals::None
 }

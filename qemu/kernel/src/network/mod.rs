@@ -149,10 +149,11 @@ impl Network {
         self.lines
     }
 
-    /// Lowers the lines of the cards that interrupted over `lines`.
-    pub(crate) fn acknowledge(&mut self, lines: u32) {
+    /// Lowers the lines of the cards that interrupted over `lines`; whether
+    /// any may have.
+    pub(crate) fn acknowledge(&mut self, lines: u32) -> bool {
         if lines & u32::from(self.lines) == 0 {
-            return;
+            return false;
         }
         let count = u8::try_from(self.stack.transport_count()).unwrap_or(u8::MAX);
         for transport in (0..count).map(TransportId) {
@@ -162,6 +163,7 @@ impl Network {
                 card.acknowledge();
             }
         }
+        true
     }
 
     /// Adds a card's interrupt line.
@@ -171,13 +173,14 @@ impl Network {
         }
     }
 
-    /// Prepares the cards for a halt; false if one has received meanwhile.
-    pub(crate) fn may_halt(&mut self) -> bool {
+    /// Lets the cards interrupt at their next frame; false if one has received
+    /// meanwhile.
+    pub(crate) fn arm_cards(&mut self) -> bool {
         let count = u8::try_from(self.stack.transport_count()).unwrap_or(u8::MAX);
         (0..count).all(|transport| {
             self.stack
                 .device_mut(TransportId(transport))
-                .is_none_or(card::may_halt)
+                .is_none_or(card::arm)
         })
     }
 

@@ -13,11 +13,14 @@ use crate::trap::{idle, user_context};
 
 /// Period of the tick while a process runs.
 const TICK_NANOSECONDS: u64 = 10_000_000;
-/// How long a process keeps the processor, in its system calls, while another
-/// could run.
-const SLICE_NANOSECONDS: u64 = 50_000;
 /// Longest halt; the interval timer reaches little further.
 const HALT_NANOSECONDS: u64 = 50_000_000;
+/// How often the kernel looks whether something came in while it prepared to
+/// resume a process.
+const LOOKS_MAX: u32 = 4;
+/// Interrupts of the cards in one tick that a computing process has to bear:
+/// it loses little to them, however much arrives.
+const INTERRUPTIONS_MAX: u32 = 32;
 /// How long an idle processor sends output before it looks for work again.
 const IDLE_OUTPUT_NANOSECONDS: u64 = 200_000;
 /// Line of the interval timer.
@@ -29,40 +32,94 @@ impl Kernel {
     /// Picks the next process and leaves its state to be resumed. Halts while
     /// there is none.
     pub(crate) fn run_next(&mut self) {
+        self.charge_running();
+        let mut looks = LOOKS_MAX;
         loop {
             self.poll_devices();
             self.wake_waiting();
-            if let Some(index) = self.next_runnable() {
-                self.switch_to(index);
+            let Some(index) = self.next_runnable() else {
+                self.halt();
+                continue;
+            };
+            self.switch_to(index);
+            looks = looks.saturating_sub(1);
+            if looks == 0 || self.may_compute() {
                 return;
             }
-            self.halt();
         }
     }
 
-    /// After a system call that need not wait: lets another process run if
-    /// this one has had its slice.
-    pub(crate) fn maybe_yield(&mut self) {
-        if self.others_alive() && time::now().saturating_sub(self.running_since) > SLICE_NANOSECONDS
-        {
-            self.wake_waiting();
-            if let Some(index) = self.next_runnable()
-                && Some(index) != self.running
-            {
-                self.switch_to(index);
-            }
+    /// Prepares for a process that was interrupted and may go on computing:
+    /// what others wait for shall interrupt it. False if something is there
+    /// already. One that comes from a system call will soon make another, and
+    /// is not disturbed.
+    fn may_compute(&mut self) -> bool {
+        let others_wait = self
+            .processes
+            .iter()
+            .flatten()
+            .any(|process| process.waiting != Waiting::Nothing);
+        if !others_wait || !user_context::is_interrupted() {
+            return true;
         }
+        let now = time::now();
+        if let Some(deadline) = self.next_deadline(now) {
+            pit::arm_by(deadline, now);
+        }
+        self.interruptions >= INTERRUPTIONS_MAX || self.network.arm_cards()
+    }
+
+    /// The earliest moment at which a process or the network wants a turn.
+    fn next_deadline(&self, now: u64) -> Option<u64> {
+        self.processes
+            .iter()
+            .flatten()
+            .filter_map(Process::next_deadline)
+            .chain(self.network.next_deadline(now))
+            .min()
+    }
+
+    /// After a system call that need not wait: lets another process run if it
+    /// has had less.
+    pub(crate) fn maybe_yield(&mut self) {
+        self.charge_running();
+        if !self.others_alive() {
+            return;
+        }
+        self.wake_waiting();
+        if let (Some(running), Some(next)) = (self.running, self.next_runnable())
+            && self.shares.gives_way(running.0, next.0)
+        {
+            self.switch_to(next);
+        }
+    }
+
+    /// Books the time since the running process got the processor.
+    fn charge_running(&mut self) {
+        let now = time::now();
+        if let Some(running) = self.running {
+            let had = now.saturating_sub(self.running_since);
+            self.shares.charge(running.0, had);
+        }
+        self.running_since = now;
     }
 
     /// Handles the interrupt lines in `lines`, one bit each.
     pub(crate) fn handle_interrupts(&mut self, lines: u32) {
         if lines & 1 << TIMER_LINE != 0 {
             pit::expired();
+            let now = time::now();
+            if now >= self.tick_at {
+                self.tick_at = now.saturating_add(TICK_NANOSECONDS);
+                self.interruptions = 0;
+            }
         }
         if lines & 1 << TERMINAL_LINE != 0 {
             self.terminal.has_input();
         }
-        self.network.acknowledge(lines);
+        if self.network.acknowledge(lines) {
+            self.interruptions = self.interruptions.saturating_add(1);
+        }
     }
 
     /// Lets the lines through that [`Kernel::handle_interrupts`] knows.
@@ -96,6 +153,7 @@ impl Kernel {
                 Ok(available) if available >= least || deadline.is_some_and(|at| at <= now) => {
                     process.waiting = Waiting::Nothing;
                     process.saved.rax = u64::from(available);
+                    self.shares.wake(place);
                     if self.running == Some(index) {
                         // Its state is still the loaded one.
                         // SAFETY: the reference ends with this statement.
@@ -111,19 +169,16 @@ impl Kernel {
         }
     }
 
-    /// The first process after the running one, in turn, that can run.
-    fn next_runnable(&self) -> Option<ProcessIndex> {
-        let count = self.processes.len();
-        let after = self.running.map_or(0, |index| index.0.saturating_add(1));
-        (0..count)
-            .filter_map(|step| after.saturating_add(step).checked_rem(count))
-            .map(ProcessIndex)
-            .find(|index| {
-                self.processes
-                    .get(index.0)
-                    .and_then(Option::as_ref)
-                    .is_some_and(|process| process.waiting == Waiting::Nothing)
-            })
+    /// Of the processes that can run, the one that has had least.
+    fn next_runnable(&mut self) -> Option<ProcessIndex> {
+        let Self {
+            processes, shares, ..
+        } = self;
+        let wanting = processes.iter().enumerate().filter_map(|(place, process)| {
+            let process = process.as_ref()?;
+            (process.waiting == Waiting::Nothing).then_some(place)
+        });
+        shares.choose(wanting).map(ProcessIndex)
     }
 
     fn switch_to(&mut self, index: ProcessIndex) {
@@ -156,20 +211,14 @@ impl Kernel {
             panic!("no process left, and none decided the end");
         }
         let now = time::now();
-        let deadline = self
-            .processes
-            .iter()
-            .flatten()
-            .filter_map(Process::next_deadline)
-            .chain(self.network.next_deadline(now))
-            .min();
+        let deadline = self.next_deadline(now);
         let longest = now.saturating_add(HALT_NANOSECONDS);
         let deadline = deadline.map_or(longest, |at| at.min(longest));
         if deadline <= now {
             return;
         }
         pit::arm_by(deadline, now);
-        if self.network.may_halt() {
+        if self.network.arm_cards() {
             let lines = idle::wait();
             self.handle_interrupts(lines);
         }

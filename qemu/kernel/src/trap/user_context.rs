@@ -126,6 +126,12 @@ pub(crate) unsafe fn current() -> &'static mut UserContext {
     unsafe { &mut *current }
 }
 
+/// Whether the running thread was interrupted, as opposed to having called.
+pub(crate) fn is_interrupted() -> bool {
+    // SAFETY: the reference ends with this statement.
+    unsafe { current() }.by_syscall == 0
+}
+
 /// Moves the running thread's state into `slot`; x87 state comes from the
 /// processor, xmm state from where the entry code put it.
 pub(crate) fn put_away(slot: &mut UserContext) {

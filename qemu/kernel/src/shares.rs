@@ -1,0 +1,129 @@
+//! How the processor is shared: whoever has had least of it is next.
+//!
+//! Keeps KERNEL-FAIR-TIME: a process that wants little gets it as soon as it
+//! wants it, beside any number that want all there is; and one that waited long
+//! may make up for a bounded part of it only.
+
+use crate::boot_package::PROCESSES_MAX;
+
+/// How far behind the others a process that wakes may be, in nanoseconds.
+const CREDIT: u64 = 5_000_000;
+/// How much more a running process may have had before it gives way.
+const GRAIN: u64 = 50_000;
+
+/// What each process has had, in nanoseconds, by its place in the table.
+pub struct Shares {
+    used: [u64; PROCESSES_MAX],
+    /// What the one chosen last had had: where newcomers start.
+    floor: u64,
+}
+
+impl Shares {
+    /// Nobody has had anything.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            used: [0; PROCESSES_MAX],
+            floor: 0,
+        }
+    }
+
+    /// Process `place` has had `nanoseconds` more.
+    pub fn charge(&mut self, place: usize, nanoseconds: u64) {
+        if let Some(used) = self.used.get_mut(place) {
+            *used = used.saturating_add(nanoseconds);
+        }
+    }
+
+    /// Process `place` wants the processor again after a wait.
+    pub fn wake(&mut self, place: usize) {
+        let least = self.floor.saturating_sub(CREDIT);
+        if let Some(used) = self.used.get_mut(place) {
+            *used = least.max(*used);
+        }
+    }
+
+    /// Chooses among the processes that want the processor; of equals the
+    /// first.
+    pub fn choose(&mut self, wanting: impl Iterator<Item = usize>) -> Option<usize> {
+        let chosen = wanting.min_by_key(|place| self.used(*place))?;
+        self.floor = self.floor.max(self.used(chosen));
+        Some(chosen)
+    }
+
+    /// Whether `running` has had so much more than `other` that it gives way.
+    #[must_use]
+    pub fn gives_way(&self, running: usize, other: usize) -> bool {
+        self.used(other).saturating_add(GRAIN) < self.used(running)
+    }
+
+    fn used(&self, place: usize) -> u64 {
+        self.used.get(place).copied().unwrap_or(u64::MAX)
+    }
+}
+
+impl Default for Shares {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn equals_that_want_all_get_halves() {
+        let mut shares = Shares::new();
+        let mut had = [0_u64; 2];
+        for _ in 0..1_000 {
+            let chosen = shares.choose(0..2).unwrap();
+            shares.charge(chosen, 10 * MS);
+            had[chosen] += 10 * MS;
+        }
+        assert_eq!(had[0], had[1]);
+    }
+
+    #[test]
+    fn one_that_wants_little_gets_it_at_once() {
+        let mut shares = Shares::new();
+        for _ in 0..100 {
+            // Two hogs while the third waits.
+            for _ in 0..5 {
+                let hog = shares.choose([0, 1].into_iter()).unwrap();
+                shares.charge(hog, 10 * MS);
+            }
+            shares.wake(2);
+            assert!(shares.gives_way(0, 2) && shares.gives_way(1, 2));
+            assert_eq!(shares.choose(0..3), Some(2));
+            shares.charge(2, MS / 2);
+        }
+    }
+
+    #[test]
+    fn a_long_wait_is_made_up_for_in_part_only() {
+        let mut shares = Shares::new();
+        for _ in 0..1_000 {
+            shares.choose([0].into_iter());
+            shares.charge(0, 10 * MS);
+        }
+        shares.wake(1);
+        let mut alone = 0;
+        while shares.choose(0..2) == Some(1) {
+            shares.charge(1, MS);
+            alone += MS;
+        }
+        assert!(alone <= CREDIT + 11 * MS, "{alone}");
+    }
+
+    #[test]
+    fn nobody_gives_way_for_a_trifle_or_to_nobody() {
+        let mut shares = Shares::new();
+        shares.charge(0, GRAIN);
+        assert!(!shares.gives_way(0, 1));
+        assert!(!shares.gives_way(0, 99));
+        assert_eq!(shares.choose(core::iter::empty()), None);
+    }
+}
