@@ -26,6 +26,8 @@ mod capos;
 mod kernel;
 mod lent;
 mod network;
+mod objects;
+mod refusals;
 mod runtime;
 mod scenarios;
 

@@ -1,23 +1,20 @@
 //! What the process is put through.
 
-use capos_config::CONSOLE_INTERFACE_ID;
-
 use crate::kernel::{Kernel, Object};
 use crate::network::{AcceptFailure, Binding};
+use crate::refusals;
 
-const PUBLIC: u16 = 8_080;
-const PROVIDER: u16 = 8_081;
-const LOCAL: u16 = 8_082;
+pub(crate) const PUBLIC: u16 = 8_080;
+pub(crate) const PROVIDER: u16 = 8_081;
+pub(crate) const LOCAL: u16 = 8_082;
 
-const GET_HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+pub(crate) const GET_HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 const GET_STATUS: &[u8] = b"GET /api/status HTTP/1.1\r\nHost: a\r\n\r\n";
 const GET_PAGE: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const DRAIN: &[u8] = b"POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
 
 const SECOND_NS: u64 = 1_000_000_000;
 const DONE: i64 = 0;
-const FAULT: i64 = 70;
-const REFUSED: i64 = 78;
 
 /// Every scenario, by name.
 pub(crate) const ALL: &[(&str, fn())] = &[
@@ -48,36 +45,51 @@ pub(crate) const ALL: &[(&str, fn())] = &[
     ("a_stuck_console_stops_nothing", a_stuck_console),
     ("a_stalled_reader_is_given_up", a_stalled_reader),
     ("a_record_waits_for_what_the_kernel_owes", a_record_waits),
-    ("one_object_under_two_names_is_refused", one_object),
-    ("one_transport_is_refused", one_transport),
-    ("one_port_is_refused", one_port),
-    ("a_wildcard_is_refused", a_wildcard),
+    (
+        "one_object_under_two_names_is_refused",
+        refusals::one_object,
+    ),
+    ("one_transport_is_refused", refusals::one_transport),
+    ("one_port_is_refused", refusals::one_port),
+    ("a_wildcard_is_refused", refusals::a_wildcard),
     (
         "without_a_discriminator_ports_must_differ",
-        without_a_discriminator,
+        refusals::without_a_discriminator,
     ),
     (
         "without_a_discriminator_distinct_ports_serve",
-        distinct_ports_serve,
+        refusals::distinct_ports_serve,
     ),
-    ("a_name_that_stands_twice_is_refused", a_name_twice),
-    ("a_wrong_interface_is_refused", a_wrong_interface),
+    (
+        "a_name_that_stands_twice_is_refused",
+        refusals::a_name_twice,
+    ),
+    ("a_wrong_interface_is_refused", refusals::a_wrong_interface),
     (
         "a_marker_that_is_not_understood_is_refused",
-        an_unknown_marker,
+        refusals::an_unknown_marker,
     ),
-    ("markers_set_the_policy", markers_set_the_policy),
-    ("no_listener_is_refused", no_listener),
+    ("markers_set_the_policy", refusals::markers_set_the_policy),
+    ("no_listener_is_refused", refusals::no_listener),
     (
         "a_console_of_another_interface_is_refused_silently",
-        a_false_console,
+        refusals::a_false_console,
     ),
-    ("a_clock_that_never_was_is_refused", no_clock_at_all),
-    ("a_rejected_ring_ends_the_process", a_rejected_ring),
-    ("a_forged_completion_ends_the_process", a_forged_completion),
+    (
+        "a_clock_that_never_was_is_refused",
+        refusals::no_clock_at_all,
+    ),
+    (
+        "a_rejected_ring_ends_the_process",
+        refusals::a_rejected_ring,
+    ),
+    (
+        "a_forged_completion_ends_the_process",
+        refusals::a_forged_completion,
+    ),
 ];
 
-fn binding(object: u64, transport: u32, port: u16) -> Object {
+pub(crate) fn binding(object: u64, transport: u32, port: u16) -> Object {
     Object::Authority(Binding {
         object,
         transport,
@@ -87,7 +99,7 @@ fn binding(object: u64, transport: u32, port: u16) -> Object {
 }
 
 /// Everything but listeners.
-fn bare() -> Kernel {
+pub(crate) fn bare() -> Kernel {
     let mut kernel = Kernel::new();
     kernel
         .grant("console", Object::Console)
@@ -96,7 +108,7 @@ fn bare() -> Kernel {
     kernel
 }
 
-fn three_lanes() -> Kernel {
+pub(crate) fn three_lanes() -> Kernel {
     let mut kernel = bare();
     kernel
         .grant("ui_listener", binding(10, 1, PUBLIC))
@@ -109,13 +121,13 @@ fn three_lanes() -> Kernel {
 }
 
 /// Drains over the local lane, lets the grace pass, and ends.
-fn drain(kernel: &mut Kernel) {
+pub(crate) fn drain(kernel: &mut Kernel) {
     kernel.after(SECOND_NS, |kernel| {
         kernel.request(LOCAL, DRAIN);
     });
 }
 
-fn ends_well(kernel: Kernel) -> Kernel {
+pub(crate) fn ends_well(kernel: Kernel) -> Kernel {
     let (code, kernel) = kernel.run();
     assert_eq!(code, DONE, "{:#?}", kernel.lines);
     assert!(
@@ -131,18 +143,6 @@ fn ends_well(kernel: Kernel) -> Kernel {
     assert_eq!(kernel.counted("outstanding"), 0);
     assert_eq!(kernel.open_sockets(), 0, "every slot is given back");
     kernel
-}
-
-fn is_refused(kernel: Kernel, reason: &str) -> Kernel {
-    let (code, kernel) = kernel.run();
-    assert_eq!(code, REFUSED);
-    assert_eq!(kernel.lines, [format!("[web-ui] refused: {reason}")]);
-    kernel
-}
-
-fn is_refused_unbound(kernel: Kernel, reason: &str) {
-    let kernel = is_refused(kernel, reason);
-    assert!(kernel.listeners.is_empty(), "something was bound");
 }
 
 fn three_lanes_are_served_and_drained() {
@@ -482,180 +482,4 @@ fn a_record_waits() {
     let kernel = ends_well(kernel);
     let newcomers: usize = (0..10).map(|round| 4 + round).sum();
     assert_eq!(kernel.connections.len(), 10 + newcomers + 1);
-}
-
-fn one_object() {
-    let mut kernel = bare();
-    kernel
-        .grant("ui_listener", binding(10, 1, PUBLIC))
-        .grant("ui_local_listener", binding(10, 1, PUBLIC));
-    is_refused_unbound(
-        kernel,
-        "ui_listener and ui_local_listener are the same object",
-    );
-}
-
-fn one_transport() {
-    let mut kernel = bare();
-    kernel
-        .grant("ui_local_listener", binding(10, 2, LOCAL))
-        .grant("ui_provider_health_listener", binding(11, 2, PROVIDER));
-    is_refused_unbound(
-        kernel,
-        "ui_local_listener and ui_provider_health_listener are on the same transport",
-    );
-}
-
-fn one_port() {
-    let mut kernel = bare();
-    kernel
-        .grant("ui_listener", binding(10, 1, PUBLIC))
-        .grant("ui_provider_health_listener", binding(11, 2, PUBLIC));
-    is_refused_unbound(
-        kernel,
-        "ui_listener and ui_provider_health_listener are on the same port",
-    );
-}
-
-fn a_wildcard() {
-    let mut kernel = bare();
-    let everywhere = Object::Authority(Binding {
-        object: 10,
-        transport: 0xffff,
-        port: PUBLIC,
-        wildcard: true,
-    });
-    kernel
-        .grant("ui_listener", everywhere)
-        .grant("ui_provider_health_listener", binding(11, 2, PROVIDER));
-    is_refused_unbound(
-        kernel,
-        "ui_listener and ui_provider_health_listener overlap: a binding covers every transport",
-    );
-}
-
-fn without_a_discriminator() {
-    let mut kernel = Kernel::new();
-    kernel
-        .grant("console", Object::Console)
-        .grant("timer", Object::Timer)
-        .grant("ui_listener", binding(10, 1, PUBLIC))
-        .grant("ui_provider_health_listener", binding(11, 2, PUBLIC));
-    kernel.then(|kernel| {
-        kernel.request(PUBLIC, GET_HEALTH);
-    });
-    let (code, kernel) = kernel.run();
-    assert_eq!(code, REFUSED);
-    let last = kernel.lines.last().unwrap();
-    assert_eq!(
-        last,
-        "[web-ui] refused: ui_listener and ui_provider_health_listener are on the same port"
-    );
-    assert!(!kernel.lines.iter().any(|line| line.contains("ready")));
-    assert!(
-        kernel
-            .listeners
-            .iter()
-            .all(|(_, listener)| listener.accepted == 0)
-    );
-}
-
-fn distinct_ports_serve() {
-    let mut kernel = Kernel::new();
-    kernel
-        .grant("console", Object::Console)
-        .grant("timer", Object::Timer)
-        .grant("ui_listener", binding(10, 1, PUBLIC))
-        .grant("ui_local_listener", binding(11, 0, LOCAL));
-    kernel.then(|kernel| {
-        kernel.request(PUBLIC, GET_HEALTH);
-    });
-    kernel.then(|kernel| {
-        assert_eq!(kernel.connections[0].statuses(), [200]);
-        assert!(
-            !kernel.connections[0].text().contains("\r\nDate:"),
-            "no clock, no date"
-        );
-        kernel.connections[0].client_closed = true;
-    });
-    drain(&mut kernel);
-    ends_well(kernel);
-}
-
-fn a_name_twice() {
-    let mut kernel = three_lanes();
-    kernel.grant("ui_listener", binding(13, 3, 9_000));
-    is_refused_unbound(kernel, "two grants are named ui_listener");
-}
-
-fn a_wrong_interface() {
-    let mut kernel = bare();
-    kernel.grant_as("ui_listener", binding(10, 1, PUBLIC), CONSOLE_INTERFACE_ID);
-    is_refused_unbound(kernel, "grant ui_listener has the wrong interface");
-}
-
-fn an_unknown_marker() {
-    let mut kernel = three_lanes();
-    kernel.grant("ingress_public_speed=9", Object::Marker);
-    let (code, kernel) = kernel.run();
-    assert_eq!(code, REFUSED);
-    assert_eq!(kernel.lines.len(), 1);
-    assert!(kernel.lines[0].starts_with("[web-ui] refused: marker ingress_public_speed=9 "));
-    assert!(kernel.listeners.is_empty());
-}
-
-fn markers_set_the_policy() {
-    let mut kernel = three_lanes();
-    kernel
-        .grant("ingress_provider_conns=33", Object::Marker)
-        .grant("ingress_local_rate=exempt", Object::Marker);
-    kernel.then(|kernel| {
-        let policy = &kernel.lines[0];
-        assert!(policy.contains(" provider_conns=33 "), "{policy}");
-        assert!(policy.contains(" local_rate=exempt "), "{policy}");
-    });
-    drain(&mut kernel);
-    ends_well(kernel);
-}
-
-fn no_listener() {
-    is_refused_unbound(bare(), "no lane has a listener");
-}
-
-fn a_false_console() {
-    let mut kernel = Kernel::new();
-    kernel
-        .grant("console", Object::Timer)
-        .grant("timer", Object::Timer);
-    let (code, kernel) = kernel.run();
-    assert_eq!(code, REFUSED);
-    assert!(kernel.lines.is_empty());
-}
-
-fn no_clock_at_all() {
-    let mut kernel = three_lanes();
-    kernel.clock_lost = true;
-    is_refused_unbound(kernel, "timer cannot be read: exception Failed");
-}
-
-fn a_rejected_ring() {
-    let mut kernel = three_lanes();
-    kernel.then(|kernel| kernel.reject = true);
-    kernel.then(|kernel| {
-        kernel.request(PUBLIC, GET_HEALTH);
-    });
-    let (code, _) = kernel.run();
-    assert_eq!(code, FAULT);
-}
-
-fn a_forged_completion() {
-    let mut kernel = three_lanes();
-    kernel.then(|kernel| {
-        kernel.forge = true;
-        kernel.request(PUBLIC, GET_HEALTH);
-    });
-    let (code, kernel) = kernel.run();
-    assert_eq!(code, FAULT);
-    let last = kernel.lines.last().unwrap();
-    assert_eq!(last, "[web-ui] fault: a completion answers no call");
 }
