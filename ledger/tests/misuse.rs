@@ -15,7 +15,8 @@ mod support;
 
 use ingress_ledger::{
     Bytes, ChannelLifecyclePolicy, Channels, ConnectionPermits, ConnectionUse, IngressFootprint,
-    IngressLedger, Instant, Issuer, Lane, Misuse, OpenError, Owner, PerIdentityChannelPolicy,
+    IngressLedger, IngressReservation, Instant, Issuer, Lane, Misuse, OpenError, Owner,
+    PerIdentityChannelPolicy,
 };
 use support::profiles::{THREE_LANES, sound};
 
@@ -180,6 +181,43 @@ fn operation_after_a_leak_fails_a_debug_build() {
     );
     assert_eq!(ledger.select_next(NOW), None);
     assert_eq!(ledger.evidence().leaked, 1);
+}
+
+fn ask<'a>(ledger: &mut Ledger<'a>, connection: &mut ConnectionUse) -> IngressReservation<'a> {
+    let asked = ledger.request(connection, FOOTPRINT, Instant::MAX, Some(NOW));
+    asked.unwrap()
+}
+
+/// Whether the operation panics, as it must in a debug build and must not in another.
+fn fails_a_debug_build(operation: impl FnOnce()) {
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(operation)).is_err();
+    assert_eq!(panicked, cfg!(debug_assertions));
+}
+
+#[test]
+fn every_operation_after_a_leak_fails_a_debug_build() {
+    let issuer = Issuer::new();
+    let mut ledger = open(&issuer);
+    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let mut one = connection();
+    let served = ask(&mut ledger, &mut one);
+    let cancelled = ask(&mut ledger, &mut one);
+    let permit = permits.admit(Lane::Anonymous, Some(NOW)).unwrap();
+    let refusal = permits.admit_refusal(Lane::Anonymous, NOW).unwrap();
+    drop(permits.admit(Lane::Anonymous, Some(NOW)).unwrap());
+    assert_eq!(issuer.leaked(), 1);
+    fails_a_debug_build(|| {
+        std::mem::forget(ask(&mut ledger, &mut one));
+    });
+    fails_a_debug_build(|| {
+        ledger.select_next(NOW);
+    });
+    fails_a_debug_build(|| ledger.complete(served, &mut one).unwrap());
+    fails_a_debug_build(|| ledger.cancel(cancelled, &mut one).unwrap());
+    fails_a_debug_build(|| permits.release(permit).unwrap());
+    fails_a_debug_build(|| permits.release_refusal(refusal).unwrap());
+    fails_a_debug_build(|| std::mem::forget(permits.admit(Lane::Anonymous, Some(NOW))));
+    fails_a_debug_build(|| std::mem::forget(permits.admit_refusal(Lane::Anonymous, NOW)));
 }
 
 #[test]
