@@ -128,8 +128,18 @@ fn apply(wire: &mut Wire, event: Event) {
     }
 }
 
+/// `PROPTEST_CASES` asks for more.
+fn config() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    ProptestConfig {
+        cases: asked.and_then(|text| text.parse().ok()).unwrap_or(400),
+        max_shrink_iters: 2000,
+        ..ProptestConfig::default()
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
     fn the_books_balance_whatever_clients_do(events in prop::collection::vec(event(), 1..120)) {
