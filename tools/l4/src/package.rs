@@ -29,6 +29,22 @@ pub(crate) fn build(
     mkmanifest::build(manifest, &binaries, options)
 }
 
+/// Compiles a manifest with files that are no programs in the programs' places.
+pub(crate) fn with_programs_of(
+    artefacts: &Artefacts,
+    manifest: &Path,
+    program: &Path,
+) -> Result<Vec<u8>, mkmanifest::ManifestError> {
+    let binaries = Binaries::default()
+        .with("remote-session-web-ui", program)
+        .with("ingress-probe", &artefacts.probe);
+    let options = Options {
+        images: mkmanifest::Images::AsGiven,
+        ..Options::default()
+    };
+    mkmanifest::build(manifest, &binaries, options)
+}
+
 /// Compiles a manifest into a file; a refusal is a failure.
 pub(crate) fn compile(
     artefacts: &Artefacts,

@@ -48,6 +48,13 @@ pub(crate) enum Sabotage {
         /// The one that it gets.
         instead: &'static str,
     },
+    /// Boots a sound manifest where the case has made the package `of` by hand.
+    Package {
+        /// The package that the case makes.
+        of: &'static str,
+        /// The manifest that is compiled in its place.
+        instead: &'static str,
+    },
     /// Boots a service that was built with a deliberate defect.
     Service(&'static str),
 }
@@ -204,11 +211,27 @@ impl<'bench> Session<'bench> {
         rules: LaneRules,
         nics: Vec<Nic>,
     ) -> Result<Guest, Failure> {
-        self.step(format!("boot {manifest}"));
-        let index = self.record.boots.len();
-        let stem = format!("{:02}-{manifest}", index + 1);
+        let stem = format!("{:02}-{manifest}", self.record.boots.len() + 1);
         let package = self.folder.join(format!("{stem}.package"));
         self.compile(manifest, rules, &package)?;
+        self.launch_package(manifest, package, nics)
+    }
+
+    /// Starts a machine on a package that is there already, good or bad.
+    pub(crate) fn launch_package(
+        &mut self,
+        label: &str,
+        package: PathBuf,
+        nics: Vec<Nic>,
+    ) -> Result<Guest, Failure> {
+        self.step(format!("boot {label}"));
+        if let Some(Sabotage::Package { of, instead }) = self.sabotage
+            && of == label
+        {
+            self.compile(instead, LaneRules::Checked, &package)?;
+        }
+        let index = self.record.boots.len();
+        let stem = format!("{:02}-{label}", index + 1);
         let serial_log = self.folder.join(format!("{stem}.serial.log"));
         let spec = MachineSpec {
             emulator: self.bench.artefacts.qemu.clone(),
@@ -224,14 +247,20 @@ impl<'bench> Session<'bench> {
         let machine = Machine::boot(&spec)?;
         self.consoles.push(machine.console().clone());
         self.record.boots.push(Boot {
-            manifest: manifest.to_owned(),
+            manifest: label.to_owned(),
             serial_log,
             ..Boot::default()
         });
         Ok(Guest::new(machine, index))
     }
 
-    fn compile(&self, manifest: &str, rules: LaneRules, out: &Path) -> Result<(), Failure> {
+    /// Compiles a manifest, or what sabotage puts in its place.
+    pub(crate) fn compile(
+        &self,
+        manifest: &str,
+        rules: LaneRules,
+        out: &Path,
+    ) -> Result<(), Failure> {
         let mut artefacts = self.bench.artefacts.clone();
         let mut file = artefacts.manifests.join(format!("{manifest}.toml"));
         let mut rules = rules;

@@ -5,6 +5,7 @@ mod absent_authority;
 mod aliased_grants;
 mod bad_wire;
 mod balancer;
+mod boot_refusal;
 mod curl;
 mod forgery;
 mod hostile;
@@ -79,6 +80,7 @@ pub(crate) struct Control {
 /// Every case, in the order in which they run.
 pub(crate) const ALL: &[&Case] = &[
     &abi::CASE,
+    &boot_refusal::CASE,
     &hostile::CASE,
     &lane_selection::CASE,
     &public_non_escalation::CASE,

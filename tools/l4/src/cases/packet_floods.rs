@@ -12,9 +12,8 @@ use crate::frames::attack::{self, Kind};
 use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
-use crate::load::flood::Flood;
-use crate::load::prober::{Probed, Prober};
-use crate::load::quantiles::milliseconds;
+use crate::load::flood::{Flood, Flooded};
+use crate::load::watch::{Watched, watch};
 use crate::machine::spec::{Backend, HostPort, Nic};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
@@ -39,8 +38,7 @@ pub(crate) const CASE: Case = Case {
 /// Packets a second: about a third of what the emulated NIC can take at all.
 const RATE: u32 = 15_000;
 const FLOOD_TIME: Duration = Duration::from_secs(6);
-/// Within the provider lane's default rate.
-const PACE: Duration = Duration::from_millis(25);
+const IDLE_FOR: Duration = Duration::from_secs(3);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let (injector, ports) = Injector::open()?;
@@ -66,78 +64,69 @@ pub(crate) fn floods(
         ..ClientCounts::default()
     };
     session.step("idle baseline");
-    let prober = Prober::start(guest.provider(), PACE, Duration::from_secs(5));
-    std::thread::sleep(Duration::from_secs(3));
-    let idle = prober.finish();
-    clients.lane(Lane::ProviderHealth).add(&idle.tally);
-    session.figure("idle: provider probe", idle.latencies());
-    let mut lines = vec![("idle".to_owned(), idle.line())];
+    let idle = watch(&mut guest, IDLE_FOR, |_| std::thread::sleep(IDLE_FOR))?;
+    count(&mut clients, &idle);
+    session.figure("idle: provider probe", idle.beside(&idle));
+    let mut lines = vec![("idle".to_owned(), idle.outside.line())];
     for kind in Kind::ALL {
-        let probed = flood(session, &guest, injector, &mut clients, kind, &idle);
-        lines.push((kind.name().to_owned(), probed.line()));
+        let watched = flood(session, &mut guest, injector, &mut clients, kind)?;
+        session.figure(kind.name(), watched.beside(&idle));
+        lines.push((kind.name().to_owned(), watched.outside.line()));
     }
     session.chart(Chart {
-        title: "provider probe under packet floods".into(),
+        title: "provider probe from outside, under packet floods".into(),
         unit: "ms".into(),
         lines,
     });
     session.settle(guest, &clients).map(drop)
 }
 
+fn count(clients: &mut ClientCounts, watched: &Watched) {
+    let provider = clients.lane(Lane::ProviderHealth);
+    provider.add(&watched.outside.tally);
+    provider.add(&watched.inside.tally());
+}
+
 fn flood(
     session: &mut Session<'_>,
-    guest: &Guest,
+    guest: &mut Guest,
     injector: &Injector,
     clients: &mut ClientCounts,
     kind: Kind,
-    idle: &Probed,
-) -> Probed {
+) -> Result<Watched, Failure> {
     let name = kind.name();
     session.step(name);
     let frames = kind.frames(Lane::Anonymous.port());
-    let mut public = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, usize::MAX);
-    public.time_max = FLOOD_TIME;
-    public.timeout = Duration::from_secs(4);
-    let prober = Prober::start(guest.provider(), PACE, Duration::from_secs(5));
-    let (sent, public) = std::thread::scope(|scope| {
-        let attacker = scope.spawn(|| attack::flood(injector, &frames, RATE, FLOOD_TIME));
-        let public = public.run();
-        (attacker.join().unwrap_or_default(), public)
-    });
-    let probed = prober.finish();
+    let mut public = Flooded::default();
+    let mut sent = 0;
+    let watched = watch(guest, FLOOD_TIME, |guest| {
+        let mut asking = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, usize::MAX);
+        asking.time_max = FLOOD_TIME;
+        asking.timeout = Duration::from_secs(4);
+        (sent, public) = std::thread::scope(|scope| {
+            let attacker = scope.spawn(|| attack::flood(injector, &frames, RATE, FLOOD_TIME));
+            let public = asking.run();
+            (attacker.join().unwrap_or_default(), public)
+        });
+    })?;
     let recovered = recovery(guest, clients);
     clients.lane(Lane::Anonymous).add(&public.tally);
-    clients.lane(Lane::ProviderHealth).add(&probed.tally);
-    session.check(
-        format!("{name}: every provider probe is answered 200"),
-        probed.all_healthy(),
-        format_args!(
-            "{} of {}: {:?}",
-            probed.healthy(),
-            probed.samples.len(),
-            probed.tally
-        ),
-    );
-    session.check(
-        format!("{name}: no gap between probes is longer than a second"),
-        probed.longest_gap() < Duration::from_secs(1),
-        milliseconds(probed.longest_gap()),
-    );
+    count(clients, &watched);
+    watched.judge(session, name);
     session.check(
         format!("{name}: the public lane serves again within a second"),
         recovered.is_some_and(|took| took < Duration::from_secs(1)),
         format_args!("{recovered:?}"),
     );
-    session.figure(
-        format!("{name}: {} packets/s", sent / FLOOD_TIME.as_secs()),
-        format_args!("{}; {}", probed.latencies(), ratios(&probed, idle)),
-    );
     let asked = public.tally.responses() + public.tally.unanswered();
     session.figure(
-        format!("{name}: public /healthz meanwhile"),
+        format!(
+            "{name}: {} packets/s, public /healthz meanwhile",
+            sent / FLOOD_TIME.as_secs()
+        ),
         format_args!("{} of {asked} answered 200", public.tally.of(200)),
     );
-    probed
+    Ok(watched)
 }
 
 /// How long after a flood the public lane takes to answer 200.
@@ -152,19 +141,4 @@ fn recovery(guest: &Guest, clients: &mut ClientCounts) -> Option<Duration> {
         }
     }
     None
-}
-
-/// A probe's p50, p90 and p99 as multiples of the idle ones.
-pub(crate) fn ratios(probed: &Probed, idle: &Probed) -> String {
-    let (probed, idle) = (probed.latencies(), idle.latencies());
-    let ratio = |percent| {
-        let idle = idle.percent(percent).as_secs_f64().max(1e-9);
-        probed.percent(percent).as_secs_f64() / idle
-    };
-    format!(
-        "{:.1}x, {:.1}x, {:.1}x of idle p50, p90, p99",
-        ratio(50),
-        ratio(90),
-        ratio(99)
-    )
 }

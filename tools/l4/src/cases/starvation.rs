@@ -3,17 +3,15 @@
 
 use std::time::Duration;
 
-use crate::cases::packet_floods::ratios;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::http::{self, Tally, Wire};
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Reuse};
-use crate::load::prober::{Probed, Prober};
-use crate::load::quantiles::milliseconds;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::load::storm;
+use crate::load::watch::watch;
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 
@@ -34,7 +32,6 @@ pub(crate) const CASE: Case = Case {
     }],
 };
 
-const PACE: Duration = Duration::from_millis(25);
 const LOADED_FOR: Duration = Duration::from_secs(6);
 const IDLE_FOR: Duration = Duration::from_secs(3);
 
@@ -51,7 +48,7 @@ const LOADS: &[Load] = &[
 ];
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes")?;
+    let mut guest = session.boot("three-lanes")?;
     let mut clients = ClientCounts {
         counting: Counting::AtMost,
         ..ClientCounts::default()
@@ -59,45 +56,25 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut lines = Vec::new();
     for (name, load) in LOADS {
         session.step(*name);
-        let idle = probe(&guest, || std::thread::sleep(IDLE_FOR));
+        let idle = watch(&mut guest, IDLE_FOR, |_| std::thread::sleep(IDLE_FOR))?;
         let mut seen = Tally::default();
-        let probed = probe(&guest, || seen = load(&guest));
+        let loaded = watch(&mut guest, LOADED_FOR, |guest| seen = load(guest))?;
         clients.lane(Lane::Anonymous).add(&seen);
-        for one in [&idle, &probed] {
-            clients.lane(Lane::ProviderHealth).add(&one.tally);
+        for one in [&idle, &loaded] {
+            let provider = clients.lane(Lane::ProviderHealth);
+            provider.add(&one.outside.tally);
+            provider.add(&one.inside.tally());
         }
-        judge(session, name, &idle, &probed);
-        lines.push(((*name).to_owned(), probed.line()));
+        loaded.judge(session, name);
+        session.figure(*name, loaded.beside(&idle));
+        lines.push(((*name).to_owned(), loaded.outside.line()));
     }
     session.chart(Chart {
-        title: "provider probe under each load".into(),
+        title: "provider probe from outside, under each load".into(),
         unit: "ms".into(),
         lines,
     });
     session.settle(guest, &clients).map(drop)
-}
-
-fn probe(guest: &Guest, meanwhile: impl FnOnce()) -> Probed {
-    let prober = Prober::start(guest.provider(), PACE, Duration::from_secs(5));
-    meanwhile();
-    prober.finish()
-}
-
-fn judge(session: &mut Session<'_>, name: &str, idle: &Probed, probed: &Probed) {
-    session.check(
-        format!("{name}: every provider probe is answered 200"),
-        probed.all_healthy(),
-        format_args!("{} of {}", probed.healthy(), probed.samples.len()),
-    );
-    session.check(
-        format!("{name}: no gap is longer than a second"),
-        probed.longest_gap() < Duration::from_secs(1),
-        milliseconds(probed.longest_gap()),
-    );
-    session.figure(
-        name,
-        format_args!("{}; {}", probed.latencies(), ratios(probed, idle)),
-    );
 }
 
 fn flood(guest: &Guest, request: Vec<u8>, clients: usize, reuse: Reuse) -> Tally {

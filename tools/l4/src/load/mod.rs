@@ -5,3 +5,4 @@ pub(crate) mod prober;
 pub(crate) mod quantiles;
 pub(crate) mod slow;
 pub(crate) mod storm;
+pub(crate) mod watch;

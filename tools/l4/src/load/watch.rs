@@ -1,0 +1,123 @@
+//! The provider's probe seen from both sides at the same time: from outside, through QEMU's
+//! network and the host's scheduler, and from inside the guest, by the guest's own clock.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::failure::Failure;
+use crate::guest::Guest;
+use crate::load::prober::{Probed, Prober};
+use crate::load::quantiles::milliseconds;
+use crate::probe::Reply;
+use crate::session::Session;
+
+/// Two probes at this pace stay within the provider lane's default rate.
+pub(crate) const PACE: Duration = Duration::from_millis(50);
+
+/// What both probes saw.
+pub(crate) struct Watched {
+    /// From outside.
+    pub(crate) outside: Probed,
+    /// From inside.
+    pub(crate) inside: Reply,
+}
+
+/// Probes for `time` while `meanwhile` does what it does.
+pub(crate) fn watch(
+    guest: &mut Guest,
+    time: Duration,
+    meanwhile: impl FnOnce(&Guest),
+) -> Result<Watched, Failure> {
+    let command = format!(
+        "watch provider /healthz for={}ms every={}ms timeout=5s",
+        time.as_millis(),
+        PACE.as_millis()
+    );
+    guest.probe()?.say(&command)?;
+    let prober = Prober::start(guest.provider(), PACE, Duration::from_secs(5));
+    meanwhile(guest);
+    let outside = prober.finish();
+    let inside = guest
+        .probe()?
+        .result(&command, time + Duration::from_secs(30))?;
+    Ok(Watched { outside, inside })
+}
+
+impl Watched {
+    /// Asserts that both probes were always answered, without a long gap.
+    pub(crate) fn judge(&self, session: &mut Session<'_>, name: &str) {
+        let outside = &self.outside;
+        session.check(
+            format!("{name}: every provider probe is answered 200"),
+            outside.all_healthy(),
+            format_args!(
+                "{} of {}: {:?}",
+                outside.healthy(),
+                outside.samples.len(),
+                outside.tally
+            ),
+        );
+        session.check(
+            format!("{name}: no gap between probes is longer than a second"),
+            outside.longest_gap() < Duration::from_secs(1),
+            milliseconds(outside.longest_gap()),
+        );
+        let healthy = self.inside.count("status_200");
+        session.check(
+            format!("{name}: every provider probe inside the guest is answered 200"),
+            healthy > 0
+                && healthy == self.inside.tally().responses()
+                && self.inside.tally().unanswered() == 0,
+            &self.inside.line,
+        );
+        let gap = Duration::from_nanos(self.inside.count("ns_gap"));
+        session.check(
+            format!("{name}: no gap inside the guest is longer than a second"),
+            gap < Duration::from_secs(1),
+            milliseconds(gap),
+        );
+    }
+
+    /// Success and latency as multiples of an idle guest's.
+    pub(crate) fn beside(&self, idle: &Self) -> String {
+        format!(
+            "outside {}\n          inside {}",
+            self.outside_beside(idle),
+            Inside(&self.inside, &idle.inside)
+        )
+    }
+
+    fn outside_beside(&self, idle: &Self) -> String {
+        let (loaded, calm) = (self.outside.latencies(), idle.outside.latencies());
+        let ratio = |percent| {
+            let calm = calm.percent(percent).as_secs_f64().max(1e-9);
+            loaded.percent(percent).as_secs_f64() / calm
+        };
+        format!(
+            "{loaded} ({:.1}x {:.1}x {:.1}x idle p50 p90 p99)",
+            ratio(50),
+            ratio(90),
+            ratio(99)
+        )
+    }
+}
+
+/// The inside probe beside an idle one.
+struct Inside<'a>(&'a Reply, &'a Reply);
+
+impl fmt::Display for Inside<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(loaded, idle) = self;
+        for key in ["p50", "p90", "p99", "max"] {
+            let time = Duration::from_nanos(loaded.count(&format!("ns_{key}")));
+            write!(out, "{key} {}, ", milliseconds(time))?;
+        }
+        write!(out, "({}", loaded.count("status_200"))?;
+        write!(out, " answered;")?;
+        for key in ["ns_p50", "ns_p90", "ns_p99"] {
+            let ratio = loaded.count(key) as f64 / idle.count(key).max(1) as f64;
+            write!(out, " {ratio:.1}x")?;
+        }
+        write!(out, " idle p50 p90 p99)")
+    }
+}
