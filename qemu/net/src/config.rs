@@ -27,7 +27,9 @@ pub struct NetConfig {
     pub loop_frames: usize,
     /// Key of handshake cookies, flow hashing and ephemeral ports; unpredictable.
     pub secret: [u64; 2],
-    /// Time for an orphan (released by its process) to finish before it is reset.
+    /// Time for an orphan (released by its process) to finish before it is reset:
+    /// long enough for four losses in a row of what it still has to send. A newcomer
+    /// that needs the socket does not wait for it.
     pub orphan_time: Duration,
     /// Age below which an orphan is not sacrificed to a newcomer.
     pub orphan_floor: Duration,
@@ -54,7 +56,7 @@ impl NetConfig {
             outgoing_reserve: 16,
             loop_frames: 64,
             secret,
-            orphan_time: Duration::from_secs(5),
+            orphan_time: Duration::from_secs(30),
             orphan_floor: Duration::from_millis(500),
             time_wait: Duration::from_secs(10),
             connect_time: Duration::from_secs(5),

@@ -371,7 +371,10 @@ fn a_new_request_ends_time_wait_of_its_own_addresses() {
 
 #[test]
 fn orphans_end_in_bounded_time() {
-    let mut world = World::new(config());
+    let mut world = World::new(NetConfig {
+        orphan_time: Duration::from_secs(5),
+        ..config()
+    });
     let listener = world.listen(8080);
     // One peer never closes its side; one never reads what was queued for it.
     let (lazy, first) = world.pair(listener, 8080);

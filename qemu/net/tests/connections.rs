@@ -136,7 +136,9 @@ fn half_close_keeps_the_other_direction() {
         Recv::PeerClosed
     );
     assert_eq!(world.stack.send(accepted.socket, b"answer"), Sent::Bytes(6));
+    assert!(world.stack.may_send(accepted.socket));
     world.stack.close(accepted.socket);
+    assert!(!world.stack.may_send(accepted.socket));
     assert_eq!(world.stack.send(accepted.socket, b"more"), Sent::Closed);
     world.until(50, "answer", |world| {
         world.peer.socket(peer).recv_queue() == 6
@@ -168,11 +170,14 @@ fn a_reset_is_seen_and_an_abort_is_felt() {
     assert_eq!(events(&mut world), [Event::Readable(accepted.socket)]);
     assert_eq!(world.stack.recv(accepted.socket, &mut buffer), Recv::Reset);
     assert_eq!(world.stack.send(accepted.socket, b"x"), Sent::Reset);
+    assert!(!world.stack.may_send(accepted.socket));
     world.stack.release(accepted.socket);
     assert_eq!(world.stack.pool_counters().in_use, 0);
 
     let (peer, accepted) = world.pair(listener, 8080);
+    assert!(world.stack.may_send(accepted.socket));
     world.stack.abort(accepted.socket);
+    assert!(!world.stack.may_send(accepted.socket), "the handle is stale");
     world.run(5);
     assert_eq!(world.peer.state(peer), State::Closed);
     assert_eq!(world.stack.pool_counters().in_use, 0);

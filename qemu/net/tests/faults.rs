@@ -95,7 +95,7 @@ fn transfer_through(faults: Faults, connections: usize, limit: u64) {
         world.stack.release(transfer.accepted.unwrap().socket);
         world.peer.socket(transfer.peer).close();
     }
-    world.run(16_000);
+    world.run(40_000);
     assert_eq!(
         world.stack.pool_counters().in_use,
         0,

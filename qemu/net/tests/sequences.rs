@@ -11,6 +11,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{Faults, STACK_ADDRESS, World, config};
 use harness_net::{
     Accept, Binding, Event, ListenOptions, ListenerId, NetConfig, Recv, Sent, SocketId, TransportId,
@@ -215,6 +217,7 @@ fn run(steps: &[Step], faults: Faults) {
     let world = World::new(NetConfig {
         sockets: 24,
         outgoing_reserve: 3,
+        orphan_time: Duration::from_secs(5),
         ..config()
     });
     let mut run = Run {
