@@ -15,6 +15,8 @@ use capos_config::{
 };
 use ingress_schema::listen::{ListenBinding, Transport};
 
+use crate::package_budget::{BINARIES_MAX, reader_options};
+
 /// Most processes that one boot starts.
 pub const PROCESSES_MAX: usize = 8;
 
@@ -114,6 +116,8 @@ pub enum BootError {
     TooManyProcesses(usize),
     /// No binary of that name.
     NoBinary(String),
+    /// More binaries than a package may hold.
+    TooManyBinaries(u32),
 }
 
 impl fmt::Display for BootError {
@@ -138,6 +142,9 @@ impl fmt::Display for BootError {
                 write!(f, "{count} processes; at most {PROCESSES_MAX} can run")
             }
             Self::NoBinary(name) => write!(f, "no binary `{name}` in the package"),
+            Self::TooManyBinaries(count) => {
+                write!(f, "{count} binaries; at most {BINARIES_MAX} can be read")
+            }
         }
     }
 }
@@ -163,7 +170,10 @@ pub fn read(bytes: &[u8]) -> Result<BootPlan<'_>, BootError> {
     if !bytes.as_ptr().addr().is_multiple_of(8) {
         return Err(BootError::Manifest("package is not aligned".into()));
     }
-    let plan = ManifestBootstrapPlan::from_aligned_capnp_bytes_no_alloc(bytes)?;
+    let plan = ManifestBootstrapPlan::from_aligned_capnp_bytes_no_alloc_with_options(
+        bytes,
+        reader_options(bytes)?,
+    )?;
     with_port_badges(&plan).validate_bootstrap()?;
     let count = plan.services.len().saturating_add(1);
     if count > PROCESSES_MAX {

@@ -12,6 +12,7 @@ pub mod capset_page;
 pub mod clock;
 pub mod line_buffer;
 pub mod message;
+pub mod package_budget;
 pub mod program;
 pub mod ready;
 pub mod shares;
