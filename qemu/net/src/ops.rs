@@ -199,6 +199,12 @@ impl<D: FrameDevice> NetStack<D> {
         }
     }
 
+    /// Whether data may still be sent: the connection is open, and neither
+    /// [`NetStack::close`] nor a reset has ended the write side.
+    pub fn may_send(&mut self, id: SocketId) -> bool {
+        self.held(id).is_some_and(|slot| slot.socket().may_send())
+    }
+
     /// Resets the connection and gives the handle up.
     pub fn abort(&mut self, id: SocketId) {
         if self.held(id).is_some() {

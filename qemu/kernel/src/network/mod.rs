@@ -307,7 +307,9 @@ impl Network {
         }
     }
 
-    /// Gives up a connection; what is queued is still sent, in order.
+    /// Gives up a connection. After `close` what is queued is still sent and the
+    /// connection ends in order; one that is given up open is reset, so that its
+    /// peer never takes what was sent so far for the whole.
     pub(crate) fn close_connection(&mut self, id: SocketId) -> [Option<Ticket>; 3] {
         let held = self.connection_mut(id).is_some();
         match self
@@ -318,7 +320,11 @@ impl Network {
         {
             Some(connection) => {
                 self.ready.remove(connection_node(id));
-                self.stack.release(id);
+                if self.stack.may_send(id) {
+                    self.stack.abort(id);
+                } else {
+                    self.stack.release(id);
+                }
                 [
                     connection.connect,
                     connection.receive.map(|receive| receive.ticket),
