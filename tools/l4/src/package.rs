@@ -31,13 +31,12 @@ pub(crate) fn build(
 
 /// Compiles a manifest with files that are no programs in the programs' places.
 pub(crate) fn with_programs_of(
-    artefacts: &Artefacts,
     manifest: &Path,
     program: &Path,
 ) -> Result<Vec<u8>, mkmanifest::ManifestError> {
     let binaries = Binaries::default()
         .with("remote-session-web-ui", program)
-        .with("ingress-probe", &artefacts.probe);
+        .with("ingress-probe", program);
     let options = Options {
         images: mkmanifest::Images::AsGiven,
         ..Options::default()

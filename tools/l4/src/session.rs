@@ -18,7 +18,7 @@ use crate::http::Tally;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Console;
-use crate::machine::spec::{Backend, HostPort, MachineSpec, Nic, Outgoing};
+use crate::machine::spec::{Backend, HostPort, MachineSpec, Nic};
 use crate::package;
 use crate::record::{Boot, Chart, Check, Figure, Record};
 
@@ -177,15 +177,11 @@ impl<'bench> Session<'bench> {
 
     /// Two NICs on user networks, as every default boot has them.
     pub(crate) fn usual_nics() -> Vec<Nic> {
-        let nic = |lane: Lane, outgoing| Nic {
+        let nic = |lane: Lane| Nic {
             backend: Backend::User(HostPort::Ephemeral),
             guest_port: lane.port(),
-            outgoing,
         };
-        vec![
-            nic(Lane::Anonymous, Outgoing::Allowed),
-            nic(Lane::ProviderHealth, Outgoing::Forbidden),
-        ]
+        vec![nic(Lane::Anonymous), nic(Lane::ProviderHealth)]
     }
 
     /// Boots a manifest on the usual NICs and waits for the readiness line and the in-guest

@@ -47,9 +47,8 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     refused(session, "cut-in-half", half)?;
     let no_program = session.folder().join("no-program");
     put(&no_program, &random.bytes(4096))?;
-    let artefacts = session.artefacts();
-    let manifest = artefacts.manifests.join("three-lanes.toml");
-    let package = package::with_programs_of(artefacts, &manifest, &no_program);
+    let manifest = session.artefacts().manifests.join("three-lanes.toml");
+    let package = package::with_programs_of(&manifest, &no_program);
     let package = package.map_err(|error| Failure::Manifest {
         name: "three-lanes".into(),
         cause: error.to_string(),

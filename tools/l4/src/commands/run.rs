@@ -17,7 +17,7 @@ use crate::guest::Guest;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Line;
-use crate::machine::spec::{Backend, HostPort, MachineSpec, Nic, Outgoing};
+use crate::machine::spec::{Backend, HostPort, MachineSpec, Nic};
 use crate::package;
 
 /// Arguments of `l4 run`.
@@ -103,10 +103,9 @@ impl Run {
         let manifest = artefacts.manifests.join(format!("{}.toml", self.manifest));
         let package = self.out.join(format!("{}.package", self.manifest));
         package::compile(artefacts, &manifest, LaneRules::Checked, &package)?;
-        let nic = |port, lane: Lane, outgoing| Nic {
+        let nic = |port, lane: Lane| Nic {
             backend: Backend::User(HostPort::Fixed(port)),
             guest_port: lane.port(),
-            outgoing,
         };
         Ok(MachineSpec {
             emulator: artefacts.qemu.clone(),
@@ -115,12 +114,8 @@ impl Run {
             package,
             memory_mib: artefacts.memory,
             nics: vec![
-                nic(self.public_port, Lane::Anonymous, Outgoing::Allowed),
-                nic(
-                    self.provider_port,
-                    Lane::ProviderHealth,
-                    Outgoing::Forbidden,
-                ),
+                nic(self.public_port, Lane::Anonymous),
+                nic(self.provider_port, Lane::ProviderHealth),
             ],
             serial_log: self.out.join(format!("{}.serial.log", self.manifest)),
             time_limit: Duration::from_secs(u64::from(u32::MAX)),

@@ -39,7 +39,9 @@ pub(crate) struct RelayPorts {
     pub(crate) net_peer: u16,
 }
 
-/// What stands behind one NIC of the guest.
+/// What stands behind one NIC of the guest. User networks are always restricted to their
+/// forwarded port: whatever a guest or an injected frame is addressed to, QEMU opens no
+/// connection for it.
 #[derive(Clone, Debug)]
 pub(crate) enum Backend {
     /// QEMU's user network with one forwarded port; needs no privileges.
@@ -61,17 +63,6 @@ pub(crate) struct Nic {
     pub(crate) backend: Backend,
     /// The guest's port that is forwarded.
     pub(crate) guest_port: u16,
-    /// Whether the guest may open connections through it.
-    pub(crate) outgoing: Outgoing,
-}
-
-/// Whether the guest may reach out through a NIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outgoing {
-    /// Through the user network.
-    Allowed,
-    /// Only forwarded ports work (`restrict=on`).
-    Forbidden,
 }
 
 /// A machine to boot.
@@ -126,14 +117,10 @@ impl MachineSpec {
 
 impl Nic {
     fn arguments(&self, number: usize, host: SocketAddr) -> Vec<String> {
-        let restrict = match self.outgoing {
-            Outgoing::Allowed => "",
-            Outgoing::Forbidden => ",restrict=on",
-        };
         let network = number + 1;
         let user = |id: &str| {
             format!(
-                "user,id={id},net=10.0.{network}.0/24{restrict},hostfwd=tcp:{host}-10.0.{network}.15:{}",
+                "user,id={id},net=10.0.{network}.0/24,restrict=on,ipv6=off,hostfwd=tcp:{host}-10.0.{network}.15:{}",
                 self.guest_port
             )
         };

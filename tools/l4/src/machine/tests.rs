@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use crate::accel::Accel;
-use crate::machine::spec::{Backend, HostPort, Nic, Outgoing};
+use crate::machine::spec::{Backend, HostPort, Nic};
 
 /// A script that first connects the control socket, as QEMU does, then does `body`.
 fn spec(name: &str, body: &str) -> MachineSpec {
@@ -26,7 +26,6 @@ fn spec(name: &str, body: &str) -> MachineSpec {
         nics: vec![Nic {
             backend: Backend::User(HostPort::Ephemeral),
             guest_port: 8080,
-            outgoing: Outgoing::Forbidden,
         }],
         serial_log: folder.join("serial.log"),
         time_limit: Duration::from_secs(30),
@@ -140,7 +139,6 @@ fn the_command_line_has_one_network_a_nic() {
     spec.nics.push(Nic {
         backend: Backend::Tap("tap7"),
         guest_port: 8081,
-        outgoing: Outgoing::Forbidden,
     });
     let host = ports::choose(&spec.nics).unwrap();
     let line: Vec<String> = spec
@@ -149,7 +147,9 @@ fn the_command_line_has_one_network_a_nic() {
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     let joined = line.join(" ");
-    assert!(joined.contains("user,id=n1,net=10.0.2.0/24,restrict=on,hostfwd=tcp:127.0.0.1:"));
+    assert!(
+        joined.contains("user,id=n1,net=10.0.2.0/24,restrict=on,ipv6=off,hostfwd=tcp:127.0.0.1:")
+    );
     assert!(joined.contains(
         "-10.0.2.15:8080 -device virtio-net-pci,netdev=n1,mac=52:54:00:00:00:01,romfile="
     ));
