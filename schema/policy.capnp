@@ -1,4 +1,5 @@
-# The policy that a service resolved at boot, and what it was clamped to.
+# The policy that a manifest resolves to, as the service does it at boot, and what
+# was clamped on the way. `mkmanifest policy` writes it.
 #
 # Evolution: append only. A field keeps its number, type and unit for ever; a
 # new one takes the next number. A reader of an older record sees the default

@@ -3,7 +3,7 @@
 //! | schema | written by | read by |
 //! |---|---|---|
 //! | `discriminator.capnp` | the kernel | the service, once, before its first accept |
-//! | `policy.capnp` | the service, at boot | operators, the harness |
+//! | `policy.capnp` | `mkmanifest policy`, with the service's own resolution | operators, and programs that prepare manifests |
 //! | `evidence.capnp` | the service, on request | operators, the harness |
 //!
 //! Beside the bindings, [`listen`] holds the one reading of a listen grant's

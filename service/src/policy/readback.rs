@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-use ingress_ledger::{Lane, RatePolicy, Resource};
+use ingress_ledger::{Field as Limit, Lane, RatePolicy, Resource};
 
-use crate::policy::marker::Scope;
+use crate::policy::marker::{Field, Scope};
 use crate::policy::resolve::Policy;
 
 impl fmt::Display for Policy {
@@ -28,15 +28,14 @@ impl fmt::Display for Policy {
         {
             self.lane(lane, out)?;
         }
-        let mut clamps = self.profile.clamps().iter().peekable();
+        let mut clamps = self.clamped().peekable();
         out.write_str(" clamped=")?;
         if clamps.peek().is_none() {
             return out.write_str("none");
         }
         let mut separator = "";
-        for clamp in clamps {
-            let scope = clamp.lane.map_or(Scope::Total, Scope::Lane);
-            write!(out, "{separator}{}_{}", scope.word(), clamp.field.name())?;
+        for (scope, word) in clamps {
+            write!(out, "{separator}{}_{word}", scope.word())?;
             separator = ",";
         }
         Ok(())
@@ -44,6 +43,14 @@ impl fmt::Display for Policy {
 }
 
 impl Policy {
+    /// What was asked above the structural maximum and cut to it: scope, and the marker's word.
+    pub fn clamped(&self) -> impl Iterator<Item = (Scope, &'static str)> + '_ {
+        self.profile.clamps().iter().map(|clamp| {
+            let scope = clamp.lane.map_or(Scope::Total, Scope::Lane);
+            (scope, marker_word(clamp.field))
+        })
+    }
+
     fn lane(&self, lane: Lane, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let limits = self.profile.lane(lane);
         let phases = &self.phases[lane];
@@ -71,6 +78,25 @@ impl Policy {
             limits.accept_rate,
             out,
         )
+    }
+}
+
+/// The marker that asks for a limit; a footprint is the service's own and has none.
+const fn marker_word(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Slots => Field::Slots.word(),
+        Limit::Connections => Field::Conns.word(),
+        Limit::BytesInFlight => Field::Bytes.word(),
+        Limit::RefusalDeadline => Field::RefusalMs.word(),
+        Limit::SlotReserve => Field::Reserve.word(),
+        Limit::Queue => Field::Queue.word(),
+        Limit::ConnectionReserve => Field::ConnReserve.word(),
+        Limit::Refusals => Field::Refusals.word(),
+        Limit::PerConnection => Field::PerConn.word(),
+        Limit::Footprint => "footprint",
+        Limit::Deadline => Field::DeadlineMs.word(),
+        Limit::RequestRate => Field::Rate.word(),
+        Limit::AcceptRate => Field::AcceptRate.word(),
     }
 }
 
@@ -113,7 +139,7 @@ mod tests {
             " provider_reserve=8",
             " provider_rate=50 provider_burst=100",
             " public_rate=unmetered",
-            " clamped=total_connections",
+            " clamped=total_conns",
         ] {
             assert!(line.contains(part), "{part} in {line}");
         }

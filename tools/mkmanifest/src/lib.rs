@@ -27,6 +27,7 @@ mod package;
 mod parse;
 mod policy;
 mod reader;
+mod record;
 mod show;
 mod tree;
 
@@ -39,4 +40,5 @@ pub use model::{Grant, GrantKind, Manifest, Marker, Process, Service, System};
 pub use package::{IMAGE_BYTES_MAX, LaneRules, Options, build, check, check_manifest};
 pub use parse::{parse, read};
 pub use policy::{clamps, policy};
+pub use record::policy_record;
 pub use show::show;

@@ -25,17 +25,12 @@ pub fn policy(manifest: &Manifest) -> Result<Option<Policy>, ManifestError> {
     resolved(manifest).map_err(|refused| refused.of(&manifest.file))
 }
 
-/// The fields that were asked for more than the service holds, in its readback's words.
+/// The fields that were asked for more than the service holds, by the markers' words.
 #[must_use]
 pub fn clamps(policy: &Policy) -> Vec<String> {
     policy
-        .profile
-        .clamps()
-        .iter()
-        .map(|clamp| {
-            let scope = clamp.lane.map_or(Scope::Total, Scope::Lane);
-            format!("{} of {}", clamp.field.name(), scope.word())
-        })
+        .clamped()
+        .map(|(scope, word)| format!("{word} of {}", scope.word()))
         .collect()
 }
 
