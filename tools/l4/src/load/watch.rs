@@ -23,6 +23,8 @@ pub(crate) struct Watched {
     pub(crate) outside: Probed,
     /// From inside.
     pub(crate) inside: Reply,
+    /// What the host gave QEMU of the processor time that it asked for.
+    share: f64,
 }
 
 /// Probes for `time` while `meanwhile` does what it does.
@@ -37,13 +39,19 @@ pub(crate) fn watch(
         PACE.as_millis()
     );
     guest.probe()?.say(&command)?;
+    let before = guest.machine().waited();
     let prober = Prober::start(guest.provider(), PACE, PATIENCE);
     meanwhile(guest);
     let outside = prober.finish();
     let inside = guest
         .probe()?
         .result(&command, time + Duration::from_secs(30))?;
-    Ok(Watched { outside, inside })
+    let share = guest.machine().waited().share_since(before);
+    Ok(Watched {
+        outside,
+        inside,
+        share,
+    })
 }
 
 impl Watched {
@@ -75,20 +83,28 @@ impl Watched {
                 && self.inside.tally().unanswered() == 0,
             &self.inside.line,
         );
+        // A guest that the host lets run half of the time may take twice as long.
         let gap = Duration::from_nanos(self.inside.count("ns_gap"));
+        let limit = Duration::from_secs_f64(1.0 / self.share);
         session.check(
-            format!("{name}: no gap inside the guest is longer than a second"),
-            gap < Duration::from_secs(1),
-            milliseconds(gap),
+            format!("{name}: no gap inside is longer than a second of the guest's own time"),
+            gap < limit,
+            format_args!(
+                "{} of {}; the host gave {:.0} % of what QEMU asked for",
+                milliseconds(gap),
+                milliseconds(limit),
+                self.share * 100.0
+            ),
         );
     }
 
     /// Success and latency as multiples of an idle guest's.
     pub(crate) fn beside(&self, idle: &Self) -> String {
         format!(
-            "outside {}\n          inside {}",
+            "outside {}; inside {}; host share {:.0} %",
             self.outside_beside(idle),
-            Inside(&self.inside, &idle.inside)
+            Inside(&self.inside, &idle.inside),
+            self.share * 100.0
         )
     }
 

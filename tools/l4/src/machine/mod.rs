@@ -5,6 +5,7 @@ mod accept_queue;
 pub(crate) mod console;
 pub(crate) mod ports;
 pub(crate) mod registry;
+pub(crate) mod share;
 pub(crate) mod spec;
 
 use std::fs::File;
@@ -171,6 +172,11 @@ impl Machine {
     /// The control connection, once.
     pub(crate) fn take_control(&mut self) -> Option<UnixStream> {
         self.control.take()
+    }
+
+    /// What the emulator has had of the host's processors so far.
+    pub(crate) fn waited(&self) -> share::Waited {
+        share::Waited::of(lock(&self.child).id())
     }
 
     /// The host address that reaches NIC `number` (from 1).
