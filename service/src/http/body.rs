@@ -5,6 +5,7 @@
 
 use crate::http::fault::Fault;
 use crate::http::framing::BodyFraming;
+use crate::http::method::is_token_byte;
 
 /// Most bytes of chunk size lines, extensions and trailers in one body.
 pub const OVERHEAD_MAX: usize = 1024;
@@ -32,8 +33,10 @@ enum Stage {
     /// At the CR, then at the LF after a chunk.
     DataCr,
     DataLf,
-    /// At the start of a trailer line, in one, after its CR, after the CR of the last (empty) line.
+    /// At the start of a trailer line, in its name, in its value, after its CR, after the CR of the
+    /// last (empty) line.
     TrailerStart,
+    TrailerName,
     Trailer,
     TrailerLf,
     LastLf,
@@ -189,7 +192,10 @@ impl BodyReader {
                 digits: 0,
             },
             (Stage::TrailerStart, b'\r') => Stage::LastLf,
-            (Stage::TrailerStart, b'!'..=b'~') => Stage::Trailer,
+            (Stage::TrailerStart | Stage::TrailerName, name) if is_token_byte(name) => {
+                Stage::TrailerName
+            }
+            (Stage::TrailerName, b':') => Stage::Trailer,
             (Stage::Trailer, b'\r') => Stage::TrailerLf,
             (Stage::Trailer, b'\t' | b' '..=b'~' | 0x80..) => Stage::Trailer,
             (Stage::TrailerLf, b'\n') => Stage::TrailerStart,
@@ -266,6 +272,9 @@ mod tests {
             b"0\r\n\n",
             b"0\r\n a: b",
             b"0\r\nA: b\n",
+            b"0\r\nA : b\r\n\r\n",
+            b"0\r\nA\r\n\r\n",
+            b"0\r\n: b\r\n\r\n",
             b"1;\0",
             b"00000000000000001\r\n",
         ] {

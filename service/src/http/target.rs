@@ -104,15 +104,12 @@ pub fn parse(method: Option<Method>, raw: &[u8]) -> Result<Target<'_>, Fault> {
 fn origin_form(raw: &[u8]) -> Result<Target<'_>, Fault> {
     let mut parts = raw.splitn(2, |byte| *byte == b'?');
     let path = parts.next().unwrap_or_default();
-    if !parts
-        .next()
-        .unwrap_or_default()
-        .iter()
-        .all(|byte| is_path_byte(*byte) || *byte == b'?')
-    {
+    let query = parts.next().unwrap_or_default();
+    if !query.iter().all(|byte| is_query_byte(*byte)) {
         return Err(Fault::TargetForm);
     }
-    Path::new(path).map(Target::Path)
+    // An absolute form may have no path (RFC 9110 §4.2.3).
+    Path::new(if path.is_empty() { b"/" } else { path }).map(Target::Path)
 }
 
 fn absolute_form(method: Option<Method>, raw: &[u8]) -> Result<Target<'_>, Fault> {
@@ -130,9 +127,7 @@ fn absolute_form(method: Option<Method>, raw: &[u8]) -> Result<Target<'_>, Fault
     }
     match path.first() {
         None if matches!(method, Some(Method::Options)) => Ok(Target::Server),
-        None => origin_form(b"/"),
-        Some(b'/') => origin_form(path),
-        Some(_) => Err(Fault::TargetForm),
+        _ => origin_form(path),
     }
 }
 
@@ -178,7 +173,16 @@ pub fn is_authority(text: &[u8]) -> bool {
     host && port_fits
 }
 
-/// Bytes of paths and queries: `pchar` and `/` (RFC 3986 §3.3), no fragment.
+/// Bytes of queries: those of RFC 3986 §3.4, and those that browsers send there unescaped all the same.
+const fn is_query_byte(byte: u8) -> bool {
+    is_path_byte(byte)
+        || matches!(
+            byte,
+            b'?' | b'[' | b']' | b'|' | b'{' | b'}' | b'^' | b'`' | b'\\'
+        )
+}
+
+/// Bytes of paths: `pchar` and `/` (RFC 3986 §3.3).
 const fn is_path_byte(byte: u8) -> bool {
     matches!(byte,
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'%' | b'!' | b'$' | b'&'
@@ -211,6 +215,7 @@ mod tests {
             "http://h/healthz",
             "HTTP://h:1/healthz?",
             "https://[::1]/healthz",
+            "/healthz?a[b]=c|d^e&f={g}`\\",
         ] {
             let Ok(Target::Path(path)) = get(raw) else {
                 panic!("{raw}")
@@ -229,7 +234,12 @@ mod tests {
             };
             assert!(!path.is("/healthz"), "{raw}");
         }
-        assert!(matches!(get("http://h"), Ok(Target::Path(path)) if path.is("/")));
+        for raw in ["http://h", "http://h?x", "http://h/?/.."] {
+            assert!(
+                matches!(get(raw), Ok(Target::Path(path)) if path.is("/")),
+                "{raw}"
+            );
+        }
     }
 
     #[test]
@@ -267,7 +277,8 @@ mod tests {
             "ftp://h/",
             "http:///x",
             "http://u@h/",
-            "http://h?x",
+            "http://h?x#f",
+            "http://h?a<b",
             "/a#b",
             "/a\"b",
             "/a\\b",
