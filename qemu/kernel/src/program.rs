@@ -10,6 +10,12 @@ use capos_config::process_layout::{
     USER_TLS_REGION_LIMIT,
 };
 
+/// Most program headers that are looked at; each costs heap, and honest
+/// programs have a handful.
+pub const HEADERS_MAX: u16 = 32;
+
+/// Where an ELF file says how many program headers it has.
+const HEADER_COUNT_OFFSET: usize = 56;
 const EXECUTE: u32 = 1;
 const WRITE: u32 = 2;
 
@@ -65,6 +71,8 @@ pub struct Program<'a> {
 pub enum ProgramError {
     /// It is no such ELF file; the reason is the parser's.
     Malformed(&'static str),
+    /// It has more program headers than [`HEADERS_MAX`].
+    TooManyHeaders(u16),
     /// A segment lies outside the published image range.
     OutsideLayout {
         /// Its address.
@@ -83,6 +91,9 @@ impl core::fmt::Display for ProgramError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Malformed(reason) => write!(f, "not a loadable ELF file: {reason}"),
+            Self::TooManyHeaders(count) => {
+                write!(f, "{count} program headers; at most {HEADERS_MAX} are read")
+            }
             Self::OutsideLayout { address } => write!(
                 f,
                 "segment at {address:#x} is out of layout; images lie in {USER_IMAGE_BASE:#x}..{USER_IMAGE_LINK_LIMIT:#x}"
@@ -100,6 +111,13 @@ impl core::fmt::Display for ProgramError {
 /// # Errors
 /// As [`ProgramError`] tells.
 pub fn read(file: &[u8]) -> Result<Program<'_>, ProgramError> {
+    let header_count = file
+        .get(HEADER_COUNT_OFFSET..)
+        .and_then(|rest| rest.first_chunk())
+        .map_or(0, |bytes| u16::from_le_bytes(*bytes));
+    if header_count > HEADERS_MAX {
+        return Err(ProgramError::TooManyHeaders(header_count));
+    }
     let elf = capos_lib::elf::parse(file).map_err(ProgramError::Malformed)?;
     let mut segments = Vec::with_capacity(elf.segments.len());
     for segment in &elf.segments {
@@ -240,6 +258,21 @@ mod tests {
         }
         let file = elf(&[CODE, (1, 6, USER_IMAGE_LINK_LIMIT - 1, 1, 1)]);
         assert!(read(&file).is_ok());
+    }
+
+    #[test]
+    fn refuses_more_headers_than_it_reads() {
+        let mut file = elf(&[CODE]);
+        for count in [HEADERS_MAX + 1, u16::MAX] {
+            file[56..58].copy_from_slice(&count.to_le_bytes());
+            assert_eq!(read(&file), Err(ProgramError::TooManyHeaders(count)));
+        }
+        let unused = (0, 0, 0, 0, 0);
+        let most: Vec<_> = core::iter::once(CODE)
+            .chain(core::iter::repeat(unused))
+            .take(usize::from(HEADERS_MAX))
+            .collect();
+        assert!(read(&elf(&most)).is_ok());
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Who runs: processes in turn, each until it waits, ends, or has had its
-//! slice; nobody, and the processor halts.
+//! Who runs: of the processes that want the processor the one that has had least
+//! of it, until it waits, ends, or has had more than another; nobody, and the
+//! processor halts.
 
 use super::{Process, ProcessIndex, Waiting};
 use crate::cpu;
