@@ -120,17 +120,13 @@ impl Machine {
                 Ok((stream, _)) => {
                     stream.set_nonblocking(false).map_err(failed)?;
                     self.control = Some(stream);
-                    return Ok(Start::Running(Box::new(self)));
+                    return self.past_networks();
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(failed(error)),
             }
             if let Some(status) = self.poll_exit()? {
-                let stderr = self.stderr();
-                if stderr.contains("Could not set up host forwarding rule") {
-                    return Ok(Start::PortTaken(stderr));
-                }
-                return Err(Failure::EmulatorRefused { status, stderr });
+                return self.refused(status);
             }
             if Instant::now() > deadline {
                 return Err(Failure::host(
@@ -140,6 +136,27 @@ impl Machine {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// QEMU sets its networks up after its serial ports, and may still refuse; the guest's
+    /// first word says that it has not.
+    fn past_networks(mut self) -> Result<Start, Failure> {
+        let first = self.console.wait(0, Duration::from_secs(3), |_| true);
+        if first == Err(NoLine::Closed) {
+            let exit = self.wait_exit(Duration::from_secs(5))?;
+            if matches!(exit, MachineExit::Emulator(_)) {
+                return self.refused(exit);
+            }
+        }
+        Ok(Start::Running(Box::new(self)))
+    }
+
+    fn refused(mut self, status: MachineExit) -> Result<Start, Failure> {
+        let stderr = self.stderr();
+        if stderr.contains("Could not set up host forwarding rule") {
+            return Ok(Start::PortTaken(stderr));
+        }
+        Err(Failure::EmulatorRefused { status, stderr })
     }
 
     fn stderr(&mut self) -> String {

@@ -134,6 +134,25 @@ fn a_refused_command_line_is_quoted() {
 }
 
 #[test]
+fn a_refusal_after_the_serial_ports_were_made_is_quoted_too() {
+    let script = spec("late", "echo 'no such network' >&2; exit 1");
+    let failure = Machine::boot(&script).err().unwrap();
+    assert_eq!(failure.kind(), "emulator-refused");
+    assert!(failure.to_string().contains("no such network"));
+}
+
+#[test]
+fn a_port_that_stays_taken_is_named_after_a_few_tries() {
+    let script = spec(
+        "port",
+        "echo 'Could not set up host forwarding rule x' >&2; exit 1",
+    );
+    let failure = Machine::boot(&script).err().unwrap();
+    assert_eq!(failure.kind(), "emulator-refused");
+    assert!(failure.to_string().contains("forwarding rule x"));
+}
+
+#[test]
 fn the_command_line_has_one_network_a_nic() {
     let mut spec = spec("line", "");
     spec.nics.push(Nic {
