@@ -18,7 +18,7 @@ use crate::http::Tally;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Console;
-use crate::machine::spec::{Backend, HostPort, MachineSpec, Nic};
+use crate::machine::spec::{Backend, HostPort, Interrupts, MachineSpec, Nic};
 use crate::package;
 use crate::record::{Boot, Chart, Check, Figure, Record};
 
@@ -238,6 +238,7 @@ impl<'bench> Session<'bench> {
             nics,
             serial_log: serial_log.clone(),
             time_limit: Duration::from_secs(900),
+            interrupts: Interrupts::Shared,
             echo: None,
         };
         let machine = Machine::boot(&spec)?;

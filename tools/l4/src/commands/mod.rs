@@ -14,7 +14,7 @@ use crate::accel::{self, Accel, Wish};
 use crate::artefacts::Artefacts;
 use crate::failure::Failure;
 use crate::machine::Machine;
-use crate::machine::spec::MachineSpec;
+use crate::machine::spec::{Interrupts, MachineSpec};
 use crate::package;
 use crate::session::Session;
 
@@ -43,6 +43,7 @@ fn trial_boot(artefacts: &Artefacts, folder: &Path) -> Result<(), Failure> {
         nics: Session::usual_nics(),
         serial_log: folder.join("trial.serial.log"),
         time_limit: Duration::from_secs(10),
+        interrupts: Interrupts::Shared,
         echo: None,
     };
     let mut machine = Machine::boot(&spec)?;

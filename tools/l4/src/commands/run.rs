@@ -17,7 +17,7 @@ use crate::guest::Guest;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Line;
-use crate::machine::spec::{Backend, HostPort, MachineSpec, Nic};
+use crate::machine::spec::{Backend, HostPort, Interrupts, MachineSpec, Nic};
 use crate::package;
 
 /// Arguments of `l4 run`.
@@ -119,6 +119,7 @@ impl Run {
             ],
             serial_log: self.out.join(format!("{}.serial.log", self.manifest)),
             time_limit: Duration::from_secs(u64::from(u32::MAX)),
+            interrupts: Interrupts::HarnessAlone,
             echo: Some(|line: &Line| println!("{}", line.text)),
         })
     }

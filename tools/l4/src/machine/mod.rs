@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 use crate::exit_code::MachineExit;
 use crate::failure::Failure;
 use crate::machine::console::{Console, Line, NoLine};
-use crate::machine::spec::MachineSpec;
+use crate::machine::spec::{Interrupts, MachineSpec};
 
 /// How often a boot is tried when another program takes a chosen port first.
 const PORT_TRIES: u32 = 5;
@@ -75,7 +76,11 @@ impl Machine {
             .map_err(|error| Failure::host(spec.serial_log.display().to_string(), error))?;
         let host = ports::choose(&spec.nics)?;
         let started = Instant::now();
-        let mut child = Command::new(&spec.emulator)
+        let mut command = Command::new(&spec.emulator);
+        if spec.interrupts == Interrupts::HarnessAlone {
+            command.process_group(0);
+        }
+        let mut child = command
             .args(spec.arguments(&host, &socket))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -65,6 +65,15 @@ pub(crate) struct Nic {
     pub(crate) guest_port: u16,
 }
 
+/// Who hears a Ctrl-C on the terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interrupts {
+    /// The emulator too, and it ends.
+    Shared,
+    /// The harness alone, so that it can end the machine in order.
+    HarnessAlone,
+}
+
 /// A machine to boot.
 #[derive(Clone, Debug)]
 pub(crate) struct MachineSpec {
@@ -84,6 +93,8 @@ pub(crate) struct MachineSpec {
     pub(crate) serial_log: PathBuf,
     /// The machine is ended when it outlives this.
     pub(crate) time_limit: Duration,
+    /// Who hears a Ctrl-C.
+    pub(crate) interrupts: Interrupts,
     /// Called for each console line as it comes.
     pub(crate) echo: Option<fn(&Line)>,
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use crate::accel::Accel;
-use crate::machine::spec::{Backend, HostPort, Nic};
+use crate::machine::spec::{Backend, HostPort, Interrupts, Nic};
 
 /// A script that first connects the control socket, as QEMU does, then does `body`.
 fn spec(name: &str, body: &str) -> MachineSpec {
@@ -29,6 +29,7 @@ fn spec(name: &str, body: &str) -> MachineSpec {
         }],
         serial_log: folder.join("serial.log"),
         time_limit: Duration::from_secs(30),
+        interrupts: Interrupts::Shared,
         echo: None,
     }
 }
