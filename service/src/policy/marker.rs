@@ -174,12 +174,6 @@ impl MarkerFault {
 }
 
 impl Marker {
-    /// Whether a grant of this name claims to be a marker.
-    #[must_use]
-    pub fn is_claimed_by(name: &[u8]) -> bool {
-        name.starts_with(MARKER_PREFIX.as_bytes())
-    }
-
     /// Takes a name apart.
     ///
     /// # Errors
