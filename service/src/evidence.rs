@@ -106,6 +106,8 @@ pub struct Evidence {
     pub service: PerLane<ServiceCounters>,
     /// Memory in use: accounts, and every record and slot that was ever used.
     pub memory: Bytes,
+    /// Accounts that did not add up, of requests, connections and records: always zero.
+    pub faults: u64,
     /// Time since the start.
     pub uptime: Span,
     /// Whether the service takes work.
@@ -221,7 +223,7 @@ impl fmt::Display for Evidence {
             self.ledger.outstanding(),
             self.release_balanced(),
             self.ledger.leaked,
-            self.ledger.faults.saturating_add(self.permits.faults),
+            self.faults,
             self.ledger.slots_high_water,
             self.permits.high_water,
             self.ledger.bytes_high_water,

@@ -114,7 +114,8 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         };
         let ledger = &mut self.state.ledger;
         let Some(footprint) = ledger.footprint(record.lane()) else {
-            return;
+            // A lane that does not exist: the request must not stay where it is parsed again.
+            return self.end(conn, Ending::Abort);
         };
         match ledger.request(&mut record.usage, footprint, Instant::MAX, now) {
             Ok(reservation) => {

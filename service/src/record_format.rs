@@ -82,7 +82,7 @@ fn write_root(evidence: &Evidence, body: &mut Text<'_>) {
         state | u64::from(evidence.release_balanced()) << 16,
         ledger.outstanding(),
         ledger.leaked,
-        ledger.faults.saturating_add(permits.faults),
+        evidence.faults,
         ledger.clock_steps_back,
         ledger.general_used,
         ledger.general_pool,

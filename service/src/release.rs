@@ -32,8 +32,11 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                 Outcome::Cancelled => ledger.cancel(reservation, &mut record.usage),
             };
             // Neither can be refused: the reservation is this ledger's and this connection's, and it
-            // was served from a slot. If it is all the same, the token's drop counts it as leaked.
-            drop(released);
+            // was served from a slot. If it is all the same, its token counts as leaked too.
+            if released.is_err() {
+                self.state
+                    .fault("the ledger refused a reservation of its own");
+            }
             self.state.note_activity();
         }
         if let Some(slot) = slot {
@@ -50,11 +53,16 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             return;
         }
         let is_being_read = record.outstanding.send;
-        if let Some(permit) = record.permit.take() {
-            drop(self.state.permits.release(permit));
+        if let Some(permit) = record.permit.take()
+            && self.state.permits.release(permit).is_err()
+        {
+            self.state.fault("a permit was refused where it was issued");
         }
-        if let Some(permit) = record.refusal.take() {
-            drop(self.state.permits.release_refusal(permit));
+        if let Some(permit) = record.refusal.take()
+            && self.state.permits.release_refusal(permit).is_err()
+        {
+            self.state
+                .fault("a refusal's permit was refused where it was issued");
         }
         record.wanted = match ending {
             Ending::Close => Operations {
@@ -82,7 +90,12 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         self.memory.ready.remove(conn.index());
         self.enter(conn, Phase::Free);
         self.memory.free_record(conn);
-        self.state.live = self.state.live.saturating_sub(1);
+        match self.state.live.checked_sub(1) {
+            Some(live) => self.state.live = live,
+            None => self
+                .state
+                .fault("more connections were forgotten than were open"),
+        }
     }
 
     /// The peer sends no more and is owed nothing.

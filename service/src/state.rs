@@ -48,6 +48,8 @@ pub struct State {
     /// Connections that are not quiet, and records that are not free.
     pub(crate) busy: u32,
     pub(crate) live: u32,
+    /// What did not add up here, beside the ledger's own: always zero.
+    faults: u64,
     pub(crate) started: Instant,
     /// The latest time that was seen.
     pub(crate) clock: Instant,
@@ -79,6 +81,7 @@ impl State {
             drain: None,
             busy: 0,
             live: 0,
+            faults: 0,
             started: Instant::ZERO,
             clock: Instant::ZERO,
             wall: None,
@@ -117,10 +120,15 @@ impl State {
 
     /// All counters.
     pub(crate) fn evidence(&self, memory: Bytes) -> Evidence {
+        let (ledger, permits) = (self.ledger.evidence(), self.permits.evidence());
         Evidence {
             enabled: PerLane::from_fn(|lane| self.is_enabled(lane)),
-            ledger: self.ledger.evidence(),
-            permits: self.permits.evidence(),
+            faults: self
+                .faults
+                .saturating_add(ledger.faults)
+                .saturating_add(permits.faults),
+            ledger,
+            permits,
             service: PerLane::from_fn(|lane| ServiceCounters {
                 accepts_spun: self.backoff.spun(lane),
                 accepts_consumed: self.backoff.consumed(lane),
@@ -155,6 +163,13 @@ impl State {
             self.date = Some(HttpDate::from_unix_seconds(second));
         }
         self.date
+    }
+
+    /// Counts an accounting fault, which no client can bring about; fails a debug build.
+    #[cold]
+    pub(crate) fn fault(&mut self, what: &str) {
+        self.faults = self.faults.saturating_add(1);
+        debug_assert!(false, "{what}");
     }
 
     /// Notes that something happened that evidence shows.

@@ -62,7 +62,12 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         let lane = record.lane();
         match (before.is_quiet(), phase.is_quiet()) {
             (true, false) => self.state.busy = self.state.busy.saturating_add(1),
-            (false, true) => self.state.busy = self.state.busy.saturating_sub(1),
+            (false, true) => match self.state.busy.checked_sub(1) {
+                Some(busy) => self.state.busy = busy,
+                None => self
+                    .state
+                    .fault("more connections became quiet than were busy"),
+            },
             _ => {}
         }
         if phase == Phase::Idle {

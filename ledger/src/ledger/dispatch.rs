@@ -54,7 +54,10 @@ impl<const TICKETS: usize> IngressLedger<'_, TICKETS> {
         };
         let chosen = self.head(lane)?;
         self.table.leave_queue(chosen.ticket, State::Serving);
-        self.books[lane].waiting = self.books[lane].waiting.wrapping_sub(1);
+        match self.books[lane].waiting.checked_sub(1) {
+            Some(waiting) => self.books[lane].waiting = waiting,
+            None => self.fault("dispatched a ticket that was not counted"),
+        }
         self.take_slot(lane);
         Some(Selected::Dispatched(chosen))
     }
