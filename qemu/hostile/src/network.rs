@@ -2,7 +2,8 @@
 //! another finds the place free again.
 
 use capos_rt::{
-    NetworkManagerClient, Runtime, RuntimeRingClient, TcpListenAuthorityClient, TcpListenerClient,
+    ClientError, ExceptionType, NetworkManagerClient, OwnedCapability, Runtime, RuntimeRingClient,
+    TcpAcceptResult, TcpListenAuthorityClient, TcpListenResult, TcpListenerClient, TcpSocket,
     TcpSocketClient, TimerClient,
 };
 
@@ -43,7 +44,7 @@ pub(crate) fn leave_connections(runtime: &mut Runtime) -> i64 {
     let Ok(mut ring) = runtime.ring_client() else {
         return NO_GRANT;
     };
-    let Ok(listened) = grants.authority.listen_wait(&mut ring, FOR_EVER) else {
+    let Some(listened) = listen(&mut grants, &mut ring) else {
         return BROKEN;
     };
     let mut listener = TcpListenerClient::new(listened.listener.capability());
@@ -62,6 +63,21 @@ pub(crate) fn leave_connections(runtime: &mut Runtime) -> i64 {
     BROKEN
 }
 
+/// Opens a connection to itself: both ends.
+fn open_pair(
+    grants: &mut Grants,
+    ring: &mut RuntimeRingClient<'_>,
+    listener: &mut TcpListenerClient,
+    port: u16,
+) -> Option<(OwnedCapability<TcpSocket>, TcpAcceptResult)> {
+    let near = grants
+        .network
+        .connect_tcp_wait(ring, &ADDRESS, port, FOR_EVER)
+        .ok()?;
+    let far = listener.accept_wait(ring, FOR_EVER).ok()?;
+    Some((near, far))
+}
+
 /// Opens a connection, with data on its way and a receive waiting.
 fn leave_one(
     grants: &mut Grants,
@@ -69,13 +85,7 @@ fn leave_one(
     listener: &mut TcpListenerClient,
     port: u16,
 ) -> bool {
-    let Ok(near) = grants
-        .network
-        .connect_tcp_wait(ring, &ADDRESS, port, FOR_EVER)
-    else {
-        return false;
-    };
-    let Ok(far) = listener.accept_wait(ring, FOR_EVER) else {
+    let Some((near, far)) = open_pair(grants, ring, listener, port) else {
         return false;
     };
     let mut near_client = TcpSocketClient::new(near.capability());
@@ -88,7 +98,8 @@ fn leave_one(
     sent.is_ok() && waiting.is_ok() && ended.is_ok()
 }
 
-/// Takes the port as soon as it is free, and uses it.
+/// Takes the port as soon as it is free, and uses it: one connection that ends in
+/// order, and one that is reset.
 pub(crate) fn take_over(runtime: &mut Runtime) -> i64 {
     let Some(mut grants) = grants(runtime) else {
         return NO_GRANT;
@@ -96,21 +107,32 @@ pub(crate) fn take_over(runtime: &mut Runtime) -> i64 {
     let Ok(mut ring) = runtime.ring_client() else {
         return NO_GRANT;
     };
+    // First of all the other process gets the time to take the port.
+    let slept = grants
+        .timer
+        .sleep_wait(&mut ring, PAUSE_NANOSECONDS, FOR_EVER);
+    let Some(listened) = listen(&mut grants, &mut ring).filter(|_| slept.is_ok()) else {
+        return BROKEN;
+    };
+    let mut listener = TcpListenerClient::new(listened.listener.capability());
+    let used = use_once(&mut grants, &mut ring, &mut listener, listened.port)
+        && give_back_open(&mut grants, &mut ring, &mut listener, listened.port);
+    if used { 0 } else { BROKEN }
+}
+
+/// Listens as soon as the port is free: whichever process comes first, the other
+/// finds it given back.
+fn listen(grants: &mut Grants, ring: &mut RuntimeRingClient<'_>) -> Option<TcpListenResult> {
     for _ in 0..TRIES {
-        // First of all the other process gets the time to take the port.
-        let slept = grants
+        if let Ok(listened) = grants.authority.listen_wait(ring, FOR_EVER) {
+            return Some(listened);
+        }
+        grants
             .timer
-            .sleep_wait(&mut ring, PAUSE_NANOSECONDS, FOR_EVER);
-        if slept.is_err() {
-            return BROKEN;
-        }
-        if let Ok(listened) = grants.authority.listen_wait(&mut ring, FOR_EVER) {
-            let mut listener = TcpListenerClient::new(listened.listener.capability());
-            let used = use_once(&mut grants, &mut ring, &mut listener, listened.port);
-            return if used { 0 } else { BROKEN };
-        }
+            .sleep_wait(ring, PAUSE_NANOSECONDS, FOR_EVER)
+            .ok()?;
     }
-    BROKEN
+    None
 }
 
 /// One connection, one message, and its end.
@@ -120,13 +142,7 @@ fn use_once(
     listener: &mut TcpListenerClient,
     port: u16,
 ) -> bool {
-    let Ok(near) = grants
-        .network
-        .connect_tcp_wait(ring, &ADDRESS, port, FOR_EVER)
-    else {
-        return false;
-    };
-    let Ok(far) = listener.accept_wait(ring, FOR_EVER) else {
+    let Some((near, far)) = open_pair(grants, ring, listener, port) else {
         return false;
     };
     let mut near_client = TcpSocketClient::new(near.capability());
@@ -139,4 +155,25 @@ fn use_once(
         && received.is_ok_and(|bytes| *bytes == *b"mine now")
         && ended.is_ok()
         && end.is_ok_and(|bytes| bytes.is_empty())
+}
+
+/// A connection that is given back without a close: its peer sees a reset, and
+/// not an end in order.
+fn give_back_open(
+    grants: &mut Grants,
+    ring: &mut RuntimeRingClient<'_>,
+    listener: &mut TcpListenerClient,
+    port: u16,
+) -> bool {
+    let Some((near, far)) = open_pair(grants, ring, listener, port) else {
+        return false;
+    };
+    let given_back = ring.release_wait(near.capability().cap_id(), FOR_EVER);
+    // The handle's end would give the capability back a second time.
+    core::mem::forget(near);
+    let mut far_client = TcpSocketClient::new(far.socket.capability());
+    let end = far_client.recv_wait(ring, 100, FOR_EVER);
+    given_back == Ok(0)
+        && matches!(end, Err(ClientError::Application(raised))
+            if raised.exception_type() == ExceptionType::Disconnected)
 }
