@@ -13,7 +13,7 @@ use capos_config::{
     CapSource, KernelCapSource, LogLevel, ManifestBootstrapPlan, RestartPolicy,
     default_reader_options, validate_boot_manifest_size,
 };
-use ingress_schema::listen::{ListenBinding, Transport};
+use ingress_schema::listen::ListenBinding;
 
 use crate::package_budget::{BINARIES_MAX, reader_options};
 
@@ -348,15 +348,6 @@ fn binary<'a>(bytes: &'a [u8], name: &str) -> Result<&'a [u8], BootError> {
 fn same_bytes<'a>(whole: &'a [u8], part: &[u8]) -> Option<&'a [u8]> {
     let start = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     whole.get(start..start.checked_add(part.len())?)
-}
-
-/// The name that a listener's transport has on the console.
-#[must_use]
-pub fn transport_name(transport: Transport) -> String {
-    match transport {
-        Transport::Any => String::from("wildcard"),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]
