@@ -48,6 +48,10 @@ pub(crate) struct Boot {
     pub(crate) serial_log: PathBuf,
     /// QEMU's start to the readiness line.
     pub(crate) ready_seconds: Option<f64>,
+    /// The size of its boot package.
+    pub(crate) package_bytes: u64,
+    /// The kernel's own line on its memory.
+    pub(crate) memory: Option<String>,
     /// The last evidence line.
     pub(crate) evidence: Option<Evidence>,
     /// The kernel's own counts.

@@ -229,6 +229,7 @@ impl<'bench> Session<'bench> {
         let index = self.record.boots.len();
         let stem = format!("{:02}-{label}", index + 1);
         let serial_log = self.folder.join(format!("{stem}.serial.log"));
+        let package_bytes = std::fs::metadata(&package).map_or(0, |file| file.len());
         let spec = MachineSpec {
             emulator: self.bench.artefacts.qemu.clone(),
             accel: self.bench.accel,
@@ -246,6 +247,7 @@ impl<'bench> Session<'bench> {
         self.record.boots.push(Boot {
             manifest: label.to_owned(),
             serial_log,
+            package_bytes,
             ..Boot::default()
         });
         Ok(Guest::new(machine, index))
@@ -436,6 +438,9 @@ impl<'bench> Session<'bench> {
             let texts = || lines.iter().map(|line| line.text.as_str());
             boot.evidence = texts().rev().find_map(Evidence::parse);
             boot.listeners = texts().filter_map(ListenerCount::parse).collect();
+            boot.memory = texts()
+                .find_map(|line| line.strip_prefix("[kernel] memory "))
+                .map(str::to_owned);
             boot.tail = console.tail();
         }
         self.record

@@ -10,6 +10,7 @@ use crate::guest::Guest;
 use crate::http::{self, Tally, Wire};
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Reuse};
+use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 
@@ -86,6 +87,7 @@ fn provider_rate(
     flood.reuse = Reuse::KeepAlive;
     flood.time_max = FLOOD_TIME;
     let public = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, 40);
+    let sampler = Sampler::start(guest.public());
     let (flooded, fair, local) = std::thread::scope(|scope| {
         let flooding = scope.spawn(|| flood.run());
         std::thread::sleep(Duration::from_millis(500));
@@ -93,6 +95,11 @@ fn provider_rate(
         let local = guest.ask(&mut Tally::default(), "get local /readyz");
         (flooding.join().unwrap_or_default(), fair, local)
     });
+    let sampled = sampler.finish();
+    clients.lane(Lane::Anonymous).add(&sampled.tally);
+    for chart in sampled.charts("provider flood") {
+        session.chart(chart);
+    }
     let local = local?;
     clients.lane(Lane::ProviderHealth).add(&flooded.tally);
     clients.lane(Lane::Anonymous).add(&fair.tally);

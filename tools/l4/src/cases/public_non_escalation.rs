@@ -11,6 +11,7 @@ use crate::lane::Lane;
 use crate::load::flood::{Flood, Flooded};
 use crate::load::prober::{Probed, Prober};
 use crate::load::quantiles::milliseconds;
+use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
@@ -56,8 +57,14 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         ..ClientCounts::default()
     };
     session.step("public flood alone");
+    let sampler = Sampler::start(guest.public());
     let flooded = flood(&guest);
+    let sampled = sampler.finish();
     clients.lane(Lane::Anonymous).add(&flooded.tally);
+    clients.lane(Lane::Anonymous).add(&sampled.tally);
+    for chart in sampled.charts("public flood") {
+        session.chart(chart);
+    }
     judge_flood(session, &flooded);
     let evidence = guest.quiescent(Duration::from_secs(30), |evidence| {
         clients.agree(evidence, Lane::Anonymous)

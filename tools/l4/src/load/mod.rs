@@ -3,6 +3,7 @@
 pub(crate) mod flood;
 pub(crate) mod prober;
 pub(crate) mod quantiles;
+pub(crate) mod sampler;
 pub(crate) mod slow;
 pub(crate) mod storm;
 pub(crate) mod watch;

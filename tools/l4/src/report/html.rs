@@ -179,6 +179,11 @@ impl Page {
             ));
         }
         self.add(format_args!(
+            "<div class=\"dim\">boot package: {} KiB; kernel memory: {}</div>",
+            boot.package_bytes >> 10,
+            escape(boot.memory.as_deref().unwrap_or("not told"))
+        ));
+        self.add(format_args!(
             "<div class=\"dim\">console: {}</div>",
             escape(&boot.serial_log.display().to_string())
         ));
