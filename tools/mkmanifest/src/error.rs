@@ -86,7 +86,7 @@ pub enum Fault {
         /// What it may have, in bytes.
         limit: usize,
     },
-    /// A CapSet name that is empty or not printable ASCII.
+    /// A name, in a CapSet or of a process or binary, that is empty or not printable ASCII.
     NameNotPrintable {
         /// The name.
         name: String,
@@ -209,7 +209,7 @@ impl fmt::Display for ManifestError {
         if let Some(at) = &self.at {
             write!(f, "{}: ", at.line)?;
             if !at.field.is_empty() {
-                write!(f, "{}: ", at.field)?;
+                write!(f, "{}: ", at.field.escape_debug())?;
             }
         } else {
             f.write_str(" ")?;
@@ -244,7 +244,7 @@ impl fmt::Display for Fault {
                 name.len()
             ),
             Self::NameNotPrintable { name } => {
-                write!(f, "the CapSet name {name:?} is not printable ASCII")
+                write!(f, "the name {name:?} is not printable ASCII")
             }
             Self::TooManyGrants { count, limit } => {
                 write!(

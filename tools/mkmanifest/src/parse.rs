@@ -45,7 +45,7 @@ fn manifest(file: &Path, mut root: Table<'_>) -> Result<Manifest, Refused> {
         None => System::default(),
     };
     let mut init_table = root.require("init")?.table()?;
-    let binary = init_table.require("binary")?.string()?;
+    let binary = name(&init_table.require("binary")?)?;
     let grants = grants(init_table.take("caps"))?;
     let markers = policy(init_table.take("policy"))?;
     init_table.finish("binary, caps, policy")?;
@@ -110,14 +110,24 @@ fn log_level(value: &Value<'_>) -> Result<LogLevel, Refused> {
 
 fn service(value: &Value<'_>) -> Result<Service, Refused> {
     let mut table = value.table()?;
-    let name = table.require("name")?.string()?;
-    let binary = table.require("binary")?.string()?;
+    let service = name(&table.require("name")?)?;
+    let binary = name(&table.require("binary")?)?;
     let grants = grants(table.take("caps"))?;
     table.finish("name, binary, caps")?;
     Ok(Service {
-        name,
+        name: service,
         process: Process { binary, grants },
     })
+}
+
+/// A name of a process or a binary: it stands in the kernel's own lines.
+fn name(value: &Value<'_>) -> Result<At<String>, Refused> {
+    let name = value.string()?;
+    if name.value.is_empty() || !name.value.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let name = name.value;
+        return Err(value.refuse(Fault::NameNotPrintable { name }));
+    }
+    Ok(name)
 }
 
 fn grants(caps: Option<Value<'_>>) -> Result<Vec<Grant>, Refused> {

@@ -101,6 +101,18 @@ fn build_counts_the_kernel_in() {
 }
 
 #[test]
+fn build_does_not_overwrite_its_manifest() {
+    let here = directory("cli-overwrite");
+    let err = fails(&here, &["build", "x.toml", "--out", "./x.toml"]);
+    assert!(
+        err.contains("the package would overwrite its manifest"),
+        "{err}"
+    );
+    let left = std::fs::read_to_string(here.path().join("x.toml")).unwrap();
+    assert_eq!(left, VALID);
+}
+
+#[test]
 fn check_shows_the_policy_and_refuses_in_one_line() {
     let here = directory("cli-check");
     let (out, _) = succeeds(&here, &["check", "x.toml"]);

@@ -167,6 +167,36 @@ fn a_name_that_is_not_printable_is_refused() {
 }
 
 #[test]
+fn names_that_could_forge_a_line_of_the_console_are_refused() {
+    for (part, field) in [
+        ("name = \"probe\"", "name"),
+        ("binary = \"ingress-probe\"", "binary"),
+        ("binary = \"remote-session-web-ui\"", "binary"),
+    ] {
+        for name in [
+            "",
+            "a b",
+            "a\\r[kernel] exit success",
+            "\\u001b[2J",
+            "\\u0000",
+        ] {
+            assert_refused(
+                &with(part, &format!("{field} = \"{name}\"")),
+                &[&format!("{field}: the name "), "is not printable ASCII"],
+            );
+        }
+    }
+}
+
+#[test]
+fn a_refusal_stays_on_its_line() {
+    assert_eq!(
+        refusal(&with("timer = ", "\"a\\nb\" = ")).lines().count(),
+        1
+    );
+}
+
+#[test]
 fn the_injected_name_is_refused() {
     assert_refused(
         &with("timer = ", "discrim = "),

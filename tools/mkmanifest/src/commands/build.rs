@@ -29,6 +29,7 @@ pub(crate) struct Build {
 
 impl Build {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
+        self.spare_the_manifest()?;
         let kernel_bytes = match &self.kernel {
             Some(kernel) => mkmanifest::loaded_bytes(&read(kernel)?),
             None => 0,
@@ -46,6 +47,19 @@ impl Build {
         std::fs::write(&self.out, &package)
             .map_err(|error| ManifestError::whole(&self.out, Fault::Io(error)))?;
         println!("{}: {} bytes", self.out.display(), package.len());
+        Ok(())
+    }
+
+    /// Refuses an output that is the input under this name or another.
+    fn spare_the_manifest(&self) -> Result<(), ManifestError> {
+        let is_manifest = match (self.out.canonicalize(), self.manifest.canonicalize()) {
+            (Ok(out), Ok(manifest)) => out == manifest,
+            _ => false,
+        };
+        if is_manifest {
+            let error = std::io::Error::other("the package would overwrite its manifest");
+            return Err(ManifestError::whole(&self.out, Fault::Io(error)));
+        }
         Ok(())
     }
 }
