@@ -115,7 +115,8 @@ impl Write for Line {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
         for byte in text.bytes() {
             if let Some(slot) = self.bytes.get_mut(self.length) {
-                *slot = if byte == b'\n' { b' ' } else { byte };
+                // Names in a boot package are not the kernel's words: they move no cursor.
+                *slot = if byte.is_ascii_control() { b' ' } else { byte };
                 self.length = self.length.saturating_add(1);
             }
         }
