@@ -67,6 +67,13 @@ impl Model {
         }
     }
 
+    fn has_room(&self, lane: Lane) -> bool {
+        let excess = |lane| self.held(lane).saturating_sub(self.reserve(lane));
+        let pool_used: u64 = Lane::ALL.map(excess).iter().sum();
+        self.held(lane) < self.ceiling(lane)
+            && (self.held(lane) < self.reserve(lane) || pool_used < self.general_pool())
+    }
+
     fn check(&mut self, lane: Lane, now: Option<u64>) -> Result<(), PermitRefusal> {
         let now = now.ok_or(PermitRefusal::ClockLost)?;
         let (level, at) = self.buckets[lane];
@@ -204,6 +211,11 @@ impl Driver<'_> {
             assert_eq!(real.counters, self.model.counters[lane], "{lane:?}");
             assert_eq!(real.in_use, self.model.held(lane), "{lane:?}");
             assert_eq!(real.limit, self.model.ceiling(lane), "{lane:?}");
+            assert_eq!(
+                self.permits.can_admit(lane),
+                self.model.has_room(lane),
+                "{lane:?}"
+            );
             let answering = self
                 .model
                 .answering

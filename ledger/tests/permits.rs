@@ -94,7 +94,11 @@ fn accepts_are_rate_limited() {
 fn lane_full_names_its_ceiling_as_the_count() {
     let issuer = Issuer::new();
     let mut permits = open(&issuer);
-    let held = take(&mut permits, Lane::Anonymous, 12);
+    let mut held = take(&mut permits, Lane::Anonymous, 11);
+    assert!(permits.can_admit(Lane::Anonymous));
+    held.extend(take(&mut permits, Lane::Anonymous, 1));
+    assert!(!permits.can_admit(Lane::Anonymous));
+    assert!(permits.can_admit(Lane::LocalHealth));
     let refusal = permits.admit(Lane::Anonymous, Some(NOW)).unwrap_err();
     let occupancy = Occupancy {
         in_use: 12,

@@ -344,7 +344,8 @@ const PUBLIC: LaneLimits = LaneLimits {
     ..LANE
 };
 
-const SMALL: IngressProfile = IngressProfile {
+/// Three lanes, four slots: two of them for everybody.
+pub(super) const SMALL: IngressProfile = IngressProfile {
     limits: Limits {
         slots: Slots::new(4),
         connections: Connections::new(4),

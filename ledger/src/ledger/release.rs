@@ -87,3 +87,60 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::issuer::{Issuer, Seal};
+    use crate::lane::Lane;
+    use crate::ledger::IngressLedger;
+    use crate::ledger::explore::SMALL;
+    use crate::partition::Partition;
+    use crate::reservation::{ConnectionUse, IngressReservation};
+    use crate::units::{Instant, Owner};
+
+    /// Faults after `corrupt`, which no caller can do, and the cancelling of a ticket that
+    /// waited behind two requests served.
+    fn faults(corrupt: impl FnOnce(&mut IngressLedger<'_, 12>)) -> u64 {
+        let issuer = Issuer::new();
+        let mut ledger = IngressLedger::new(&SMALL.validate().unwrap(), &issuer).unwrap();
+        let footprint = ledger.footprint(Lane::Anonymous).unwrap();
+        let mut connection = ConnectionUse::new(Lane::Anonymous, Owner(0));
+        for _ in 0..3 {
+            let now = Some(Instant::ZERO);
+            let asked = ledger.request(&mut connection, footprint, Instant::MAX, now);
+            core::mem::forget(asked.unwrap());
+        }
+        let (ticket, _) = ledger.table.head(Lane::Anonymous).unwrap();
+        corrupt(&mut ledger);
+        let seal = Seal::new(&issuer, ledger.serial);
+        let token = IngressReservation { seal, ticket };
+        ledger.cancel(token, &mut connection).unwrap();
+        ledger.evidence().faults
+    }
+
+    #[test]
+    fn sound_release_is_no_fault() {
+        assert_eq!(faults(|_| {}), 0);
+    }
+
+    #[test]
+    #[cfg_attr(
+        debug_assertions,
+        should_panic(expected = "released more than was charged")
+    )]
+    fn release_of_an_uncounted_ticket_is_a_fault() {
+        assert_eq!(
+            faults(|ledger| ledger.books[Lane::Anonymous].waiting = 0),
+            1
+        );
+    }
+
+    #[test]
+    #[cfg_attr(
+        debug_assertions,
+        should_panic(expected = "released more than was charged")
+    )]
+    fn release_of_uncharged_bytes_is_a_fault() {
+        assert_eq!(faults(|ledger| ledger.bytes = Partition::CLOSED), 1);
+    }
+}

@@ -215,3 +215,52 @@ impl<'a> ConnectionPermits<'a> {
         debug_assert!(false, "released more than was charged");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ConnectionPermits;
+    use crate::issuer::{Issuer, Seal};
+    use crate::lane::Lane;
+    use crate::permits::token::{ConnectionPermit, RefusalPermit};
+    use crate::units::Instant;
+
+    // Permits that were never charged, which no caller can make.
+
+    #[test]
+    #[cfg_attr(
+        debug_assertions,
+        should_panic(expected = "released more than was charged")
+    )]
+    fn release_of_an_uncharged_permit_is_a_fault() {
+        let issuer = Issuer::new();
+        let mut permits = ConnectionPermits::closed(&issuer);
+        let seal = Seal::new(&issuer, permits.serial);
+        permits
+            .release(ConnectionPermit {
+                seal,
+                lane: Lane::Anonymous,
+            })
+            .unwrap();
+        assert_eq!(permits.evidence().faults, 1);
+    }
+
+    #[test]
+    #[cfg_attr(
+        debug_assertions,
+        should_panic(expected = "released more than was charged")
+    )]
+    fn release_of_an_uncharged_refusal_is_a_fault() {
+        let issuer = Issuer::new();
+        let mut permits = ConnectionPermits::closed(&issuer);
+        let seal = Seal::new(&issuer, permits.serial);
+        let (lane, deadline) = (Lane::Anonymous, Instant::MAX);
+        permits
+            .release_refusal(RefusalPermit {
+                seal,
+                lane,
+                deadline,
+            })
+            .unwrap();
+        assert_eq!(permits.evidence().faults, 1);
+    }
+}
