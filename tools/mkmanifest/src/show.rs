@@ -13,7 +13,10 @@ use crate::error::{Fault, ManifestError};
 /// # Errors
 /// The bytes are no boot package.
 pub fn show(file: &Path, package: &[u8]) -> Result<String, ManifestError> {
-    let plan = ManifestBootstrapPlan::from_capnp_bytes(package)
+    // Read as often as an honest package needs, not as often as a few words may ask for.
+    let mut options = capos_config::default_reader_options();
+    options.traversal_limit_in_words(Some(package.len().div_ceil(8).saturating_mul(2)));
+    let plan = ManifestBootstrapPlan::from_capnp_bytes_with_options(package, options)
         .map_err(|error| ManifestError::whole(file, Fault::NotAPackage(error)))?;
     let mut text = String::new();
     describe(&mut text, package.len(), &plan)

@@ -247,6 +247,27 @@ fn what_is_no_package_is_not_shown() {
     }
 }
 
+#[test]
+fn a_package_that_claims_more_than_it_holds_is_not_shown() {
+    // Eleven words: a manifest whose configuration is a list of 2^24 values without a size.
+    let words: [u64; 11] = [
+        10 << 32,
+        4 << 48 | 1 << 32,
+        1,
+        0,
+        2 << 2 | 2 << 32 | 1 << 48,
+        0,
+        0,
+        6,
+        0,
+        1 | 7 << 32,
+        (1 << 24) << 2,
+    ];
+    let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
+    let error = show(Path::new("x.bin"), &bytes).unwrap_err().to_string();
+    assert!(error.contains("limit exceeded"), "{error}");
+}
+
 /// The `capnp` tool and the published schema as witnesses from outside.
 #[test]
 fn the_capnp_tool_reads_a_package_by_the_published_schema() {
