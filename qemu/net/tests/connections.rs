@@ -177,7 +177,10 @@ fn a_reset_is_seen_and_an_abort_is_felt() {
     let (peer, accepted) = world.pair(listener, 8080);
     assert!(world.stack.may_send(accepted.socket));
     world.stack.abort(accepted.socket);
-    assert!(!world.stack.may_send(accepted.socket), "the handle is stale");
+    assert!(
+        !world.stack.may_send(accepted.socket),
+        "the handle is stale"
+    );
     world.run(5);
     assert_eq!(world.peer.state(peer), State::Closed);
     assert_eq!(world.stack.pool_counters().in_use, 0);
