@@ -112,6 +112,7 @@ fn evidence_line() -> String {
         ledger: ledger.evidence(),
         permits: permits.evidence(),
         service: PerLane::all(counters),
+        faults: 0,
         memory: Bytes::ZERO,
         uptime: Span::ZERO,
         state: ServingState::Serving,
