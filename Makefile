@@ -26,7 +26,9 @@ NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest ip:
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
 GUEST_FEATURES := --features remote-session-web-ui/capos,hostile/guest
-HOST := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 -p harness-net -p harness-kernel -p ingress-probe -p hostile
+HOST_ONLY := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 -p harness-net
+GUEST_LIBS := -p harness-kernel -p ingress-probe -p hostile
+HOST := $(HOST_ONLY) $(GUEST_LIBS)
 BROKEN := broken-lane-from-header broken-leak-on-cancel
 SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
 	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
@@ -114,8 +116,11 @@ check: fmt-check clippy doc deny ## Formatting, lints, documentation, dependenci
 fmt-check:
 	$(CARGO) fmt --all --check
 
+# The guest crates' binaries are linted with the guest's features, their hardware-free
+# libraries and tests with the host's.
 clippy: setup-run
-	$(CARGO) clippy --locked $(HOST) --all-targets -- -D warnings
+	$(CARGO) clippy --locked $(HOST_ONLY) --all-targets -- -D warnings
+	$(CARGO) clippy --locked $(GUEST_LIBS) --lib --tests -- -D warnings
 	$(CARGO) clippy --locked --release $(GUEST) $(GUEST_FEATURES) -- -D warnings
 
 doc: setup-run
