@@ -98,21 +98,27 @@ mod tests {
     use crate::reservation::{ConnectionUse, IngressReservation};
     use crate::units::{Instant, Owner};
 
-    /// Faults after `corrupt`, which no caller can do, and the cancelling of a ticket that
-    /// waited behind two requests served.
-    fn faults(corrupt: impl FnOnce(&mut IngressLedger<'_, 12>)) -> u64 {
+    const SERVED: usize = 0;
+    const WAITING: usize = 2;
+
+    /// Faults after `corrupt`, which no caller can do, and the cancelling of one of three
+    /// requests, of which the last waits.
+    fn faults(cancelled: usize, corrupt: impl FnOnce(&mut IngressLedger<'_, 12>)) -> u64 {
         let issuer = Issuer::new();
         let mut ledger = IngressLedger::new(&SMALL.validate().unwrap(), &issuer).unwrap();
         let footprint = ledger.footprint(Lane::Anonymous).unwrap();
         let mut connection = ConnectionUse::new(Lane::Anonymous, Owner(0));
-        for _ in 0..3 {
+        let tickets = [(); 3].map(|()| {
             let now = Some(Instant::ZERO);
             let asked = ledger.request(&mut connection, footprint, Instant::MAX, now);
-            core::mem::forget(asked.unwrap());
-        }
-        let (ticket, _) = ledger.table.head(Lane::Anonymous).unwrap();
+            let token = asked.unwrap();
+            let ticket = token.ticket();
+            core::mem::forget(token);
+            ticket
+        });
         corrupt(&mut ledger);
         let seal = Seal::new(&issuer, ledger.serial);
+        let ticket = tickets[cancelled];
         let token = IngressReservation { seal, ticket };
         ledger.cancel(token, &mut connection).unwrap();
         ledger.evidence().faults
@@ -120,7 +126,8 @@ mod tests {
 
     #[test]
     fn sound_release_is_no_fault() {
-        assert_eq!(faults(|_| {}), 0);
+        assert_eq!(faults(SERVED, |_| {}), 0);
+        assert_eq!(faults(WAITING, |_| {}), 0);
     }
 
     #[test]
@@ -130,7 +137,7 @@ mod tests {
     )]
     fn release_of_an_uncounted_ticket_is_a_fault() {
         assert_eq!(
-            faults(|ledger| ledger.books[Lane::Anonymous].waiting = 0),
+            faults(WAITING, |ledger| ledger.books[Lane::Anonymous].waiting = 0),
             1
         );
     }
@@ -141,6 +148,15 @@ mod tests {
         should_panic(expected = "released more than was charged")
     )]
     fn release_of_uncharged_bytes_is_a_fault() {
-        assert_eq!(faults(|ledger| ledger.bytes = Partition::CLOSED), 1);
+        assert_eq!(faults(SERVED, |ledger| ledger.bytes = Partition::CLOSED), 1);
+    }
+
+    #[test]
+    #[cfg_attr(
+        debug_assertions,
+        should_panic(expected = "released more than was charged")
+    )]
+    fn release_of_an_uncharged_slot_is_a_fault() {
+        assert_eq!(faults(SERVED, |ledger| ledger.slots = Partition::CLOSED), 1);
     }
 }
