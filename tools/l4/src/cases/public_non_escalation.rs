@@ -1,7 +1,7 @@
 //! Case 2: the public lane, loaded past every one of its bounds, takes nothing that is
 //! another lane's.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
@@ -49,6 +49,10 @@ const READERS: usize = 20;
 /// Clients of the health flood: with the readers, more than the public lane's connections.
 const FLOODERS: usize = 48;
 const FLOOD_TIME: Duration = Duration::from_secs(5);
+/// As many floods in a row.
+const FLOODS_MAX: usize = 6;
+/// Within this time silent clients hold every connection.
+const HOLD_WITHIN: Duration = Duration::from_secs(8);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes-tight")?;
@@ -58,7 +62,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     };
     session.step("public flood alone");
     let sampler = Sampler::start(guest.public());
-    let flooded = flood(&guest);
+    let flooded = flood_past_every_bound(&guest)?;
     let sampled = sampler.finish();
     clients.lane(Lane::Anonymous).add(&flooded.tally);
     clients.lane(Lane::Anonymous).add(&sampled.tally);
@@ -100,6 +104,36 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         probed.samples.len() as u64,
     );
     Ok(())
+}
+
+/// Floods until the slots' bound has answered with 429, which depends on how the guest's
+/// turns and the clients' fall together and may take several floods; then holds every
+/// connection of the lane with silent clients until their bound has answered with 503.
+fn flood_past_every_bound(guest: &Guest) -> Result<Flooded, Failure> {
+    let mut flooded = flood(guest);
+    for _ in 1..FLOODS_MAX {
+        if flooded.tally.of(429) > 0 {
+            break;
+        }
+        flooded.tally.add(&flood(guest).tally);
+    }
+    let count = usize::try_from(guest.policy("public_conns")?).unwrap_or(usize::MAX);
+    let pace = Duration::from_millis(50);
+    let silent = SlowClients::start(guest.public(), Slowness::Silent, count, pace);
+    let patience = Instant::now();
+    while flooded.tally.of(503) == 0 && patience.elapsed() < HOLD_WITHIN {
+        let request = http::once("GET", "/healthz");
+        // Closed unanswered is counted as such, and it is asked anew.
+        drop(http::counted(
+            &mut flooded.tally,
+            guest.public(),
+            &request,
+            HOLD_WITHIN,
+        ));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    silent.finish();
+    Ok(flooded)
 }
 
 /// Readers that hold slots, and a health flood over them.
