@@ -50,7 +50,7 @@ const READERS: usize = 20;
 const FLOODERS: usize = 48;
 const FLOOD_TIME: Duration = Duration::from_secs(5);
 /// As many floods in a row.
-const FLOODS_MAX: usize = 12;
+const FLOODS_MAX: usize = 20;
 /// Within this time silent clients hold every connection.
 const HOLD_WITHIN: Duration = Duration::from_secs(8);
 
