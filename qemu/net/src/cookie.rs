@@ -121,18 +121,7 @@ const fn inverse(odd: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::PortIndex;
-    use core::net::Ipv4Addr;
-
-    fn flow() -> FlowKey {
-        FlowKey {
-            port: PortIndex(1),
-            local: Ipv4Addr::new(10, 0, 2, 15),
-            local_port: 8080,
-            remote: Ipv4Addr::new(10, 0, 2, 2),
-            remote_port: 40_000,
-        }
-    }
+    use crate::flow::{PortIndex, example_flow as flow};
 
     #[test]
     fn valid_for_its_own_period_and_the_next() {

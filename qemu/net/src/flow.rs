@@ -139,6 +139,18 @@ impl FlowTable {
     }
 }
 
+/// The flow that tests of this crate speak of: a client's to the public port.
+#[cfg(test)]
+pub(crate) fn example_flow() -> FlowKey {
+    FlowKey {
+        port: PortIndex(1),
+        local: Ipv4Addr::new(10, 0, 2, 15),
+        local_port: 8080,
+        remote: Ipv4Addr::new(10, 0, 2, 2),
+        remote_port: 40_000,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,18 +58,7 @@ impl SpentCookies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::PortIndex;
-    use core::net::Ipv4Addr;
-
-    fn flow() -> FlowKey {
-        FlowKey {
-            port: PortIndex(1),
-            local: Ipv4Addr::new(10, 0, 2, 15),
-            local_port: 8080,
-            remote: Ipv4Addr::new(10, 0, 2, 2),
-            remote_port: 40_000,
-        }
-    }
+    use crate::flow::example_flow as flow;
 
     #[test]
     fn spent_cookies_are_told_from_others() {
