@@ -91,7 +91,8 @@ struct LaneEvidence {
     refusalsInUse @36 :UInt64;
 
     idleClosed @37 :UInt64;
-    # Idle connections closed to let newcomers in.
+    # Idlers closed to let newcomers in, or by a drain: connections that wait
+    # for their next request, or that have not sent a byte yet.
     timedOut @38 :UInt64;
     # Connections or requests ended by a phase deadline.
     acceptsSpun @39 :UInt64;

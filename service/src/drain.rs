@@ -68,7 +68,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             .map_or(Span::ZERO, |drain| drain.until.since(at))
     }
 
-    /// Closes idle connections once the grace is over, and those that become idle later.
+    /// Closes idlers once the grace is over, and those that become idle later.
     pub(crate) fn advance_drain(&mut self, at: Instant) {
         let Some(drain) = &mut self.state.drain else {
             return;
@@ -78,14 +78,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         }
         drain.is_over = true;
         for lane in Lane::ALL {
-            while self
-                .memory
-                .idle
-                .first(crate::table::list_of(lane))
-                .is_some()
-            {
-                self.close_oldest_idle(lane);
-            }
+            while self.close_oldest_idler(lane) {}
         }
     }
 
@@ -107,11 +100,15 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// When time alone changes something about the drain.
     pub(crate) fn drain_deadline(&self) -> Option<Instant> {
         let drain = self.state.drain?;
-        Some(if drain.is_over {
-            drain.until.after(PATIENCE)
-        } else {
-            drain.until
-        })
+        if !drain.is_over {
+            return Some(drain.until);
+        }
+        let idlers = Lane::ALL.map(|lane| self.next_idler_at(lane));
+        idlers
+            .into_iter()
+            .flatten()
+            .chain([drain.until.after(PATIENCE)])
+            .min()
     }
 
     fn is_grace_over(&self) -> bool {

@@ -20,7 +20,7 @@
 //! | `conns_turned_away_<lane>` | connections closed without being asked for a permit: while draining, or without a free record |
 //! | `conns_high_water_<lane>` | most permits held at once |
 //! | `refusals_unanswered_<lane>` | of the refused, those closed unanswered at the ceiling of refusals |
-//! | `idle_closed_<lane>` | idle connections closed to let newcomers in |
+//! | `idle_closed_<lane>` | idlers closed to let newcomers in, or by a drain |
 //! | `timed_out_<lane>` | connections or requests ended by a phase deadline |
 //! | `accepts_failed_<lane>` | accepts that failed |
 //! | `rate_<lane>` | `budget`, `exempt` or `unmetered` |
@@ -51,7 +51,7 @@ pub struct ServiceCounters {
     pub responses: StatusCounters,
     /// Connections closed without being asked for a permit.
     pub turned_away: u64,
-    /// Idle connections closed to let newcomers in.
+    /// Idlers closed to let newcomers in, or by a drain.
     pub idle_closed: u64,
     /// Connections or requests ended by a phase deadline.
     pub timed_out: u64,

@@ -36,10 +36,8 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         let Some(conn) = self.memory.claim_record() else {
             return Err(self.turn_away(lane, Unanswered::NoRecord));
         };
-        if !self.state.permits.can_admit(lane) {
-            // A newcomer is preferred to an idler of its own lane, never to a working connection.
-            self.close_oldest_idle(lane);
-        }
+        // A newcomer is preferred to an idler of its own lane, never to a working connection.
+        self.make_room(lane, now);
         match self.state.permits.admit(lane, now) {
             Ok(permit) => self.open(conn, permit, now),
             Err(refusal) => self.refuse(conn, (lane, refusal), now)?,

@@ -33,6 +33,7 @@ pub mod evidence;
 mod flow;
 pub mod grants;
 pub mod http;
+mod idlers;
 pub mod ids;
 mod input;
 mod linger;

@@ -23,6 +23,7 @@ use crate::route::Route;
 ///             │                                           ▼
 ///             └────────────────────────────▶ Closing ◀─ Lingering
 /// ```
+/// `Fresh` and `Idle` may be closed for a newcomer; see `idlers`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Phase {
     /// No connection.
@@ -148,6 +149,8 @@ pub(crate) struct Record {
     pub(crate) output: Output,
     /// Bytes that came after the last answer.
     pub(crate) discarded: usize,
+    /// Since when it has asked for nothing, while it is an idler or about to become one.
+    pub(crate) idle_since: Instant,
     /// When lingering ends at the latest.
     pub(crate) linger_until: Option<Instant>,
 }
@@ -171,6 +174,7 @@ impl Record {
         request: Request::NONE,
         output: Output::new(),
         discarded: 0,
+        idle_since: Instant::ZERO,
         linger_until: None,
     };
 

@@ -103,21 +103,6 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         self.end(conn, Ending::Close);
     }
 
-    /// Closes the connection of a lane that has been idle for longest.
-    pub(crate) fn close_oldest_idle(&mut self, lane: Lane) {
-        let Some(conn) = self
-            .memory
-            .idle
-            .first(list_of(lane))
-            .and_then(|index| self.memory.id_of(index))
-        else {
-            return;
-        };
-        let closed = &mut self.state.service[lane].idle_closed;
-        *closed = closed.saturating_add(1);
-        self.end(conn, Ending::Close);
-    }
-
     /// Counts a connection that is closed without being asked for a permit.
     pub(crate) fn turn_away(&mut self, lane: Lane, why: Unanswered) -> Unanswered {
         let count = &mut self.state.service[lane].turned_away;

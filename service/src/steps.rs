@@ -2,6 +2,7 @@
 
 use ingress_ledger::{ConnectionPermit, ConnectionUse, Instant, Lane, LanePhases, RefusalPermit};
 
+use crate::idlers::idler_list;
 use crate::ids::ConnId;
 use crate::policy::DEFAULT_PHASES;
 use crate::record::{Phase, Record};
@@ -53,7 +54,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             .map_or(DEFAULT_PHASES[lane], |policy| policy.phases[lane])
     }
 
-    /// Moves a connection to another phase; keeps the list of idle ones and the count of busy ones.
+    /// Moves a connection to another phase; keeps the lists of idlers and the count of busy ones.
     pub(crate) fn enter(&mut self, conn: ConnId, phase: Phase) {
         let Some(record) = self.memory.record(conn) else {
             return;
@@ -70,11 +71,8 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             },
             _ => {}
         }
-        if phase == Phase::Idle {
-            self.memory.idle.push(list_of(lane), conn.index());
-        } else if before == Phase::Idle {
-            self.memory.idle.remove(conn.index());
-        }
+        self.memory
+            .list_idler(conn, idler_list(phase, lane), self.state.clock);
     }
 
     /// Sets or takes away the connection's one deadline.

@@ -1,10 +1,11 @@
 //! The connection table, and everything that is all zeros at rest: records, buffers, lists, deadlines.
 
-use ingress_ledger::{Bytes, Lane};
+use ingress_ledger::{Bytes, Instant, Lane};
 
 use crate::buffers::{Area, INPUT_AREA, NOTE_AREA, SLOT_AREA};
 use crate::chain::Chains;
 use crate::deadlines::Deadlines;
+use crate::idlers::IDLER_LISTS;
 use crate::ids::{ConnId, Slot};
 use crate::output::Source;
 use crate::record::{Phase, Record};
@@ -24,8 +25,8 @@ pub struct Buffers<const CONNS: usize, const SLOTS: usize> {
     slots: [Area<SLOT_AREA>; SLOTS],
     /// Connections with something for the caller to do, a list for each lane.
     pub(crate) ready: Chains<CONNS, LANE_LISTS>,
-    /// Idle connections, oldest first, a list for each lane.
-    pub(crate) idle: Chains<CONNS, LANE_LISTS>,
+    /// Connections that may have to give way, oldest first; see `idlers`.
+    pub(crate) idlers: Chains<CONNS, IDLER_LISTS>,
     /// Free records that were used before.
     free_records: Chains<CONNS, 1>,
     free_slots: Chains<SLOTS, 1>,
@@ -50,7 +51,7 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
             notes: [const { Area([0; NOTE_AREA]) }; CONNS],
             slots: [const { Area([0; SLOT_AREA]) }; SLOTS],
             ready: Chains::new(),
-            idle: Chains::new(),
+            idlers: Chains::new(),
             free_records: Chains::new(),
             free_slots: Chains::new(),
             fresh_slots: 0,
@@ -121,6 +122,20 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
         record.generation = record.generation.wrapping_add(1);
         record.phase = Phase::Fresh;
         Some(ConnId::from_parts(index, record.generation))
+    }
+
+    /// Puts a connection at the end of a list of idlers, or on none. One that is on it keeps its place.
+    pub(crate) fn list_idler(&mut self, conn: ConnId, list: Option<u16>, at: Instant) {
+        let Some(list) = list else {
+            return self.idlers.remove(conn.index());
+        };
+        if self.idlers.list_of(conn.index()) == Some(list) {
+            return;
+        }
+        if let Some(record) = self.record(conn) {
+            record.idle_since = at;
+            self.idlers.push(list, conn.index());
+        }
     }
 
     /// Gives a record back.

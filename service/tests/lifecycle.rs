@@ -1,4 +1,4 @@
-//! Connections from accept to release: keep-alive, pipelining, deadlines, lingering, giving way.
+//! Connections from accept to release: keep-alive, pipelining, deadlines, lingering.
 
 mod support;
 
@@ -201,38 +201,6 @@ fn an_idle_connection_is_closed_quietly() {
 }
 
 #[test]
-fn the_oldest_idle_connection_gives_way_to_a_newcomer() {
-    let mut wire = Wire::tight(&["ingress_public_conns=4"]);
-    let conns: Vec<_> = (0..4).map(|_| wire.connect(Anonymous)).collect();
-    for at in [1, 2, 3] {
-        wire.ask(conns[at], GET);
-    }
-    let newcomer = wire.connect(Anonymous);
-    assert!(wire.is_closed(conns[1]), "the oldest idle one goes");
-    assert!(
-        !wire.is_closed(conns[0]),
-        "one that never asked is not idle"
-    );
-    assert_eq!(wire.ask(newcomer, GET).status, 200);
-    let evidence = wire.finish();
-    assert_eq!(evidence.service[Anonymous].idle_closed, 1);
-    assert_eq!(evidence.permits.lanes[Anonymous].counters.refused, 0);
-}
-
-#[test]
-fn idle_connections_of_another_lane_do_not_give_way() {
-    let mut wire = Wire::tight(&["ingress_public_conns=2"]);
-    let probe = wire.connect(ProviderHealth);
-    wire.ask(probe, GET);
-    for _ in 0..2 {
-        wire.connect(Anonymous);
-    }
-    let refused = wire.connect(Anonymous);
-    assert_eq!(wire.response(refused).status, 503);
-    assert!(!wire.is_closed(probe));
-}
-
-#[test]
 fn a_last_answer_lingers_until_the_client_has_left() {
     let mut wire = Wire::tight(&[]);
     let conn = wire.connect(Anonymous);
@@ -271,7 +239,8 @@ fn lingering_is_bounded_in_bytes_and_time() {
 #[test]
 fn a_refused_connection_is_closed_once_its_request_has_come() {
     let mut wire = Wire::tight(&["ingress_public_conns=1"]);
-    wire.connect(Anonymous);
+    let working = wire.connect(Anonymous);
+    wire.send(working, "GET /");
     let refused = wire.connect(Anonymous);
     assert_eq!(wire.response(refused).status, 503);
     wire.pass_ms(500);

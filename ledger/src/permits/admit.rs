@@ -128,6 +128,14 @@ impl<'a> ConnectionPermits<'a> {
         self.partition.check(lane, 1).is_ok()
     }
 
+    /// Whether a connection of `lane` would be admitted now, and if not, why. Counts nothing.
+    ///
+    /// # Errors
+    /// What [`ConnectionPermits::admit`] would refuse it with.
+    pub fn would_admit(&self, lane: Lane, now: Option<Instant>) -> Result<(), PermitRefusal> {
+        self.check(lane, now).map(drop)
+    }
+
     fn check(&self, lane: Lane, now: Option<Instant>) -> Result<Token, PermitRefusal> {
         let now = now.ok_or(PermitRefusal::ClockLost)?;
         let token = self.rates[lane]
