@@ -13,6 +13,8 @@ use crate::requests::EMPTY;
 
 const KERNEL: u64 = 0xffff_ffff_8010_0000;
 const HOLE: u64 = 0x1f_0000;
+/// An operation that there is none of.
+pub(crate) const UNKNOWN_OPCODE: u8 = 200;
 
 /// A request and its code.
 type Bad = (CapSqe, i32);
@@ -51,7 +53,7 @@ pub(crate) fn framing(call: CapSqe) -> [Bad; 9] {
         ..EMPTY
     };
     [
-        bad(call, CAP_ERR_INVALID_REQUEST, |r| r.opcode = 200),
+        bad(call, CAP_ERR_INVALID_REQUEST, |r| r.opcode = UNKNOWN_OPCODE),
         bad(EMPTY, CAP_ERR_UNSUPPORTED_OPCODE, |r| {
             r.opcode = CAP_OP_FINISH
         }),

@@ -6,6 +6,8 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod forgery;
+
 /// How the process that does a deed is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -26,6 +28,8 @@ pub struct Deed {
     pub end: End,
     /// More that the kernel prints on the way, if anything.
     pub complaint: Option<&'static str>,
+    /// Lines that stand on the console besides, word for word.
+    pub shown: &'static [&'static str],
 }
 
 const fn faults(name: &'static str, line: &'static str) -> Deed {
@@ -33,6 +37,7 @@ const fn faults(name: &'static str, line: &'static str) -> Deed {
         name,
         end: End::Faulted(line),
         complaint: None,
+        shown: &[],
     }
 }
 
@@ -41,6 +46,7 @@ const fn finds(name: &'static str) -> Deed {
         name,
         end: End::Exited(0),
         complaint: None,
+        shown: &[],
     }
 }
 
@@ -49,7 +55,7 @@ const fn finds(name: &'static str) -> Deed {
 pub const WITNESS: &str = "do_witness";
 
 /// Every deed.
-pub const DEEDS: [Deed; 26] = [
+pub const DEEDS: [Deed; 27] = [
     faults("do_read_null", "page fault"),
     faults("do_read_kernel", "page fault"),
     faults("do_write_code", "page fault"),
@@ -71,11 +77,13 @@ pub const DEEDS: [Deed; 26] = [
         name: "do_corrupt_submissions",
         end: End::Exited(0),
         complaint: Some("submission queue indices are corrupt"),
+        shown: &[],
     },
     Deed {
         name: "do_bad_requests",
         end: End::Exited(0),
         complaint: Some("further complaints are not printed"),
+        shown: &[],
     },
     finds("do_unknown_calls"),
     finds("do_odd_flags"),
@@ -87,9 +95,16 @@ pub const DEEDS: [Deed; 26] = [
     faults("do_leave_connections", "page fault"),
     finds("do_take_over"),
     Deed {
+        name: "do_forge_lines",
+        end: End::Exited(0),
+        complaint: Some("bad request: opcode=200"),
+        shown: &forgery::SHOWN,
+    },
+    Deed {
         name: "do_spin",
         end: End::Endless,
         complaint: None,
+        shown: &[],
     },
 ];
 
@@ -115,5 +130,14 @@ mod tests {
             );
         }
         assert_eq!(deed(WITNESS.as_bytes()), None);
+    }
+
+    #[test]
+    fn every_forged_line_says_so() {
+        assert!(
+            forgery::SHOWN
+                .iter()
+                .all(|line| line.contains(forgery::FORGED))
+        );
     }
 }

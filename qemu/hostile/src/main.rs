@@ -6,6 +6,7 @@ use freestanding as _;
 
 mod bad;
 mod faults;
+mod forge;
 mod network;
 mod objects;
 mod registers;
@@ -58,6 +59,7 @@ fn hostile_main(mut runtime: Runtime) -> i64 {
         "do_leave_connections" => return network::leave_connections(&mut runtime),
         "do_take_over" => return network::take_over(&mut runtime),
         "do_fill_completions" => return requests::fill_completions(),
+        "do_forge_lines" => return forge::forge_lines(&mut runtime),
         "do_use_objects" => return objects::use_objects(&mut runtime),
         "do_odd_flags" => return registers::odd_flags(),
         "do_keep_registers" => return registers::keep_registers(),

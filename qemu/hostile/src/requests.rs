@@ -6,8 +6,8 @@
 )]
 
 use capos_config::ring::{
-    self, CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED, CAP_OP_CALL, CAP_OP_NOP, CQ_ENTRIES, CapCqe,
-    CapRingHeader, CapSqe, RING_VADDR, SQ_ENTRIES,
+    self, CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED, CAP_ERR_INVALID_REQUEST, CAP_OP_CALL,
+    CAP_OP_NOP, CQ_ENTRIES, CapCqe, CapRingHeader, CapSqe, RING_VADDR, SQ_ENTRIES,
 };
 use capos_rt::{Console, ConsoleClient, Runtime, Timer, syscall};
 
@@ -107,6 +107,15 @@ pub(crate) fn bad_requests(runtime: &mut Runtime) -> i64 {
         }
     }
     0
+}
+
+/// Makes one request that the kernel complains about; whether it was refused.
+pub(crate) fn complain(runtime: &mut Runtime) -> bool {
+    let unknown = CapSqe {
+        opcode: bad::UNKNOWN_OPCODE,
+        ..EMPTY
+    };
+    !runtime.ring().is_null() && Queues::ask(&unknown).result == CAP_ERR_INVALID_REQUEST
 }
 
 /// Claims more submissions than the queue holds; then uses it as it should be.

@@ -11,6 +11,7 @@ pub mod cap_table;
 pub mod capset_page;
 pub mod clock;
 pub mod line_buffer;
+pub mod line_guard;
 pub mod message;
 pub mod package_budget;
 pub mod program;

@@ -14,6 +14,15 @@ pub struct LineBuffer {
     dropped: u64,
 }
 
+/// What became of a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// All of it waits for the device.
+    Whole,
+    /// There was no room: none of it does.
+    Dropped,
+}
+
 impl LineBuffer {
     /// An empty buffer for `capacity` bytes.
     #[must_use]
@@ -29,22 +38,27 @@ impl LineBuffer {
     /// Appends `parts` as one piece, or counts it as dropped if there is no
     /// room for all of it.
     pub fn push(&mut self, parts: &[&[u8]]) {
-        self.push_leaving(parts, 0);
+        self.push_leaving(parts.iter().copied(), 0);
     }
 
     /// As [`LineBuffer::push`], but leaves `reserve` bytes of room to those
     /// who push without one.
-    pub fn push_leaving(&mut self, parts: &[&[u8]], reserve: usize) {
+    pub fn push_leaving<'a>(
+        &mut self,
+        parts: impl Iterator<Item = &'a [u8]> + Clone,
+        reserve: usize,
+    ) -> Pushed {
         let total = parts
-            .iter()
+            .clone()
             .fold(reserve, |sum, part| sum.saturating_add(part.len()));
         if total > self.bytes.len().saturating_sub(self.length) {
             self.dropped = self.dropped.saturating_add(1);
-            return;
+            return Pushed::Dropped;
         }
         for part in parts {
             self.append(part);
         }
+        Pushed::Whole
     }
 
     /// The longest run of bytes that lie side by side at the front.
@@ -140,9 +154,10 @@ mod tests {
     #[test]
     fn keeps_the_reserve_for_others() {
         let mut buffer = LineBuffer::new(8);
-        buffer.push_leaving(&[b"abcde"], 4);
-        buffer.push_leaving(&[b"abcd"], 4);
-        buffer.push_leaving(&[b"e"], 4);
+        let mut push = |text: &[u8]| buffer.push_leaving([text].into_iter(), 4);
+        assert_eq!(push(b"abcde"), Pushed::Dropped);
+        assert_eq!(push(b"abcd"), Pushed::Whole);
+        assert_eq!(push(b"e"), Pushed::Dropped);
         buffer.push(&[b"wxyz"]);
         assert_eq!(buffer.dropped(), 2);
         assert_eq!(drain(&mut buffer), b"abcdwxyz");

@@ -1,7 +1,11 @@
 //! The console: everything that is printed goes into a bounded buffer, and from
 //! there to the first serial port when the kernel has a moment.
+//!
+//! Invariants: KERNEL-LINE (no line of a process's passes for the kernel's).
 
 use core::fmt::Write;
+
+use harness_kernel::line_guard::{Ending, LineGuard, Speaker};
 
 use super::output::{Output, Pumped};
 use super::serial::{ReceiveInterrupt, Serial};
@@ -14,7 +18,12 @@ const RESERVE: usize = 8 * 1024;
 /// Longest line of the kernel's own.
 const LINE_MAX: usize = 256;
 
-static OUTPUT: KernelCell<Option<Output>> = KernelCell::new(None);
+static CONSOLE: KernelCell<Option<Console>> = KernelCell::new(None);
+
+struct Console {
+    output: Output,
+    guard: LineGuard,
+}
 
 /// Prints a line of the kernel's own, behind `[kernel] `.
 macro_rules! print_line {
@@ -31,51 +40,65 @@ pub(crate) fn prepare() {
 
 /// Starts buffering; needs the heap.
 pub(crate) fn start() {
-    OUTPUT.with(|slot| *slot = Some(Output::new(Serial::COM1, CAPACITY)));
+    CONSOLE.with(|slot| {
+        *slot = Some(Console {
+            output: Output::new(Serial::COM1, CAPACITY),
+            guard: LineGuard::new(),
+        });
+    });
 }
 
 /// Formats and queues one line of the kernel's own; longer lines are cut.
 pub(crate) fn print(arguments: core::fmt::Arguments<'_>) {
-    let mut line = Line {
-        bytes: [0; LINE_MAX],
-        length: 0,
-    };
-    // `Line` cuts instead of failing.
-    if write!(line, "[kernel] {arguments}").is_ok() {
-        queue(&[line.text(), b"\n"], 0);
-    }
+    queue_line(&[Line::of(arguments).text()], 0);
+}
+
+/// Queues a line that says what a process wished to have said; its parts hold no
+/// control character.
+pub(crate) fn write_record(parts: &[&[u8]]) {
+    queue_line(parts, RESERVE);
+}
+
+fn queue_line(parts: &[&[u8]], reserve: usize) {
+    CONSOLE.with(|slot| match slot {
+        Some(Console { output, guard }) => guard.line(output.buffer(), parts, reserve),
+        None => send_line_now(parts),
+    });
 }
 
 /// Queues a process's bytes as one piece.
-pub(crate) fn write_all(parts: &[&[u8]]) {
-    queue(parts, RESERVE);
+pub(crate) fn write(speaker: Speaker, text: &[u8], ending: Ending) {
+    // No process runs before there is a console.
+    CONSOLE.with(|slot| {
+        if let Some(Console { output, guard }) = slot {
+            guard.text(output.buffer(), speaker, (text, ending), RESERVE);
+        }
+    });
 }
 
-fn queue(parts: &[&[u8]], reserve: usize) {
-    OUTPUT.with(|slot| match slot {
-        Some(output) => output.push(parts, reserve),
-        None => parts.iter().for_each(|part| Serial::COM1.send_now(part)),
-    });
+fn send_line_now(parts: &[&[u8]]) {
+    parts.iter().for_each(|part| Serial::COM1.send_now(part));
+    Serial::COM1.send_now(b"\n");
 }
 
 /// Sends for at most `nanoseconds`.
 pub(crate) fn pump(nanoseconds: u64) -> Pumped {
-    OUTPUT.with(|slot| {
+    CONSOLE.with(|slot| {
         slot.as_mut()
-            .map_or(Pumped::Empty, |output| output.pump(nanoseconds))
+            .map_or(Pumped::Empty, |console| console.output.pump(nanoseconds))
     })
 }
 
 /// Lines dropped for want of room.
 pub(crate) fn dropped() -> u64 {
-    OUTPUT.with(|slot| slot.as_ref().map_or(0, Output::dropped))
+    CONSOLE.with(|slot| slot.as_ref().map_or(0, |console| console.output.dropped()))
 }
 
 /// Sends everything, waiting for the port within a bound; for the end.
 pub(crate) fn drain() {
-    OUTPUT.with(|slot| {
-        if let Some(output) = slot {
-            output.drain();
+    CONSOLE.with(|slot| {
+        if let Some(console) = slot {
+            console.output.drain();
         }
     });
 }
@@ -86,17 +109,15 @@ pub(crate) fn drain() {
 /// Nothing of what was running before continues.
 pub(crate) unsafe fn last_words(arguments: core::fmt::Arguments<'_>) {
     // SAFETY: the caller vouches that the kernel stops.
-    if let Some(output) = unsafe { OUTPUT.seize() } {
-        output.drain();
+    if let Some(console) = unsafe { CONSOLE.seize() } {
+        console.output.drain();
+        if !console.output.is_empty() || !console.guard.is_at_line_start() {
+            Serial::COM1.send_now(b"\n");
+            // Its state is the port's from now on: these words go past it.
+            console.guard = LineGuard::new();
+        }
     }
-    let mut line = Line {
-        bytes: [0; LINE_MAX],
-        length: 0,
-    };
-    if write!(line, "[kernel] {arguments}").is_ok() {
-        Serial::COM1.send_now(line.text());
-        Serial::COM1.send_now(b"\n");
-    }
+    send_line_now(&[Line::of(arguments).text()]);
 }
 
 /// Text of bounded length; what is too long is cut.
@@ -106,6 +127,18 @@ struct Line {
 }
 
 impl Line {
+    /// `[kernel] ` and the formatted text.
+    fn of(arguments: core::fmt::Arguments<'_>) -> Self {
+        let mut line = Self {
+            bytes: [0; LINE_MAX],
+            length: 0,
+        };
+        // A line cuts instead of failing; were an argument to fail, what it
+        // said before stands.
+        let _cut = write!(line, "[kernel] {arguments}");
+        line
+    }
+
     fn text(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or(&[])
     }
@@ -113,11 +146,19 @@ impl Line {
 
 impl Write for Line {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        for byte in text.bytes() {
-            if let Some(slot) = self.bytes.get_mut(self.length) {
-                // Names in a boot package are not the kernel's words: they move no cursor.
-                *slot = if byte.is_ascii_control() { b' ' } else { byte };
-                self.length = self.length.saturating_add(1);
+        for character in text.chars() {
+            // Names in a boot package are not the kernel's words: they move no cursor.
+            let character = if character.is_control() {
+                ' '
+            } else {
+                character
+            };
+            let mut bytes = [0; 4];
+            let bytes = character.encode_utf8(&mut bytes).as_bytes();
+            let end = self.length.saturating_add(bytes.len());
+            if let Some(room) = self.bytes.get_mut(self.length..end) {
+                room.copy_from_slice(bytes);
+                self.length = end;
             }
         }
         Ok(())

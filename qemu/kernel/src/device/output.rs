@@ -39,9 +39,19 @@ impl Output {
         }
     }
 
-    /// Queues a piece, leaving `reserve` bytes to others; see [`LineBuffer`].
-    pub(crate) fn push(&mut self, parts: &[&[u8]], reserve: usize) {
-        self.buffer.push_leaving(parts, reserve);
+    /// Queues a piece; see [`LineBuffer`].
+    pub(crate) fn push(&mut self, parts: &[&[u8]]) {
+        self.buffer.push(parts);
+    }
+
+    /// What waits, to queue more.
+    pub(crate) const fn buffer(&mut self) -> &mut LineBuffer {
+        &mut self.buffer
+    }
+
+    /// Whether nothing waits any more.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
     }
 
     /// Pieces that found no room.

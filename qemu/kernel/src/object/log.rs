@@ -2,6 +2,7 @@
 
 use capos_config::LogLevel;
 use capos_config::capos_capnp::{LogLevel as WireLevel, log_sink};
+use harness_kernel::line_guard::until_control;
 
 use super::{Call, SmallMessage, answer, params};
 use crate::device::console;
@@ -29,7 +30,7 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
             }
             let component = cut(record.get_component()?.as_bytes(), COMPONENT_MAX);
             let text = cut(record.get_message()?.as_bytes(), MESSAGE_MAX);
-            console::write_all(&[b"[log] ", word(level), b" ", component, b": ", text, b"\n"]);
+            console::write_record(&[b"[log] ", word(level), b" ", component, b": ", text]);
             Ok(true)
         })
     } else {
@@ -65,9 +66,6 @@ const fn word(level: WireLevel) -> &'static [u8] {
 /// The first line of `bytes`, at most `longest` bytes of it: a record is one
 /// line of the log, whatever a process writes.
 fn cut(bytes: &[u8], longest: usize) -> &[u8] {
-    let line = bytes
-        .split(|byte| byte.is_ascii_control())
-        .next()
-        .unwrap_or(&[]);
+    let line = until_control(bytes);
     line.get(..longest).unwrap_or(line)
 }

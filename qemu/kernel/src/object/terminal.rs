@@ -112,24 +112,24 @@ impl Reader {
         let step = self.discipline.step(byte);
         match step.echo {
             Echo::None => {}
-            Echo::Byte(byte) => output.push(&[&[byte]], 0),
-            Echo::Backspace => output.push(&[b"\x08 \x08"], 0),
+            Echo::Byte(byte) => output.push(&[&[byte]]),
+            Echo::Backspace => output.push(&[b"\x08 \x08"]),
         }
         let visible = self.discipline.echo_mode().is_visible();
         let newline: &[u8] = if visible { b"\r\n" } else { b"" };
         match step.outcome {
             LineOutcome::Pending => {}
             LineOutcome::Submitted => {
-                output.push(&[newline], 0);
+                output.push(&[newline]);
                 self.status = Some(LineStatus::Submitted);
             }
             LineOutcome::Cancelled => {
-                output.push(&[b"^C\r\n"], 0);
+                output.push(&[b"^C\r\n"]);
                 self.status = Some(LineStatus::Cancelled);
             }
             LineOutcome::Reprompt => {
                 let prompt = self.prompt.get(..self.prompt_length).unwrap_or(&[]);
-                output.push(&[newline, prompt], 0);
+                output.push(&[newline, prompt]);
             }
         }
     }
@@ -161,12 +161,12 @@ fn write(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<(), Ra
     params::with(&process.space, call, |message| {
         if call.method == 0 {
             let root = message.get_root::<terminal_session::write_params::Reader<'_>>()?;
-            terminal.output.push(&[root.get_data()?], 0);
+            terminal.output.push(&[root.get_data()?]);
         } else {
             let root = message.get_root::<terminal_session::write_line_params::Reader<'_>>()?;
             terminal
                 .output
-                .push(&[root.get_text()?.as_bytes(), b"\r\n"], 0);
+                .push(&[root.get_text()?.as_bytes(), b"\r\n"]);
         }
         Ok(())
     })
@@ -213,7 +213,7 @@ fn start_reading(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
     })?;
     reader.process = index;
     let prompt = reader.prompt.get(..reader.prompt_length).unwrap_or(&[]);
-    terminal.output.push(&[prompt], 0);
+    terminal.output.push(&[prompt]);
     terminal.reader = Some(reader);
     Ok(())
 }

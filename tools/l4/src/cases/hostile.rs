@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use hostile::forgery::FORGED;
 use hostile::{Deed, End};
 use mkmanifest::LaneRules;
 
@@ -41,6 +42,7 @@ const MANIFESTS: &[&str] = &[
     "hostile-floods",
     "hostile-network",
     "hostile-objects",
+    "hostile-lines",
     "hostile-spin",
 ];
 
@@ -106,6 +108,15 @@ fn deeds_of(session: &mut Session<'_>, manifest: &str) -> Result<Vec<&'static st
         exit.to_string(),
         MachineExit::Success.to_string(),
     );
+    let forged = |line: &&String| line.starts_with("[kernel]") && line.contains(FORGED);
+    session.check(
+        format!("{manifest}: no line of a process passes for the kernel's"),
+        !lines.iter().any(|line| forged(&line)),
+        lines
+            .iter()
+            .find(forged)
+            .map_or("none does", String::as_str),
+    );
     for (process, deed) in &asked {
         judge(session, &lines, process, deed);
     }
@@ -132,6 +143,13 @@ fn judge(session: &mut Session<'_>, lines: &[String], process: &str, deed: &Deed
             !own().any(|line| line.contains("exited") || line.contains("faulted")),
             last,
         ),
+    }
+    for shown in deed.shown {
+        session.check(
+            format!("{}: the console shows `{shown}`", deed.name),
+            lines.iter().any(|line| line == shown),
+            format_args!("{} lines", lines.len()),
+        );
     }
     if let Some(complaint) = deed.complaint {
         session.check(
