@@ -13,6 +13,12 @@
 use crate::lane::{Lane, PerLane};
 use crate::units::Occupancy;
 
+/// The fault of a [`Partition::charge`] that is false.
+pub(crate) const MISCOUNTED: &str = "the general pool's count was wrong";
+
+/// The fault of a [`Partition::release`] that is false.
+pub(crate) const OVERDRAWN: &str = "released more than was charged";
+
 /// Why there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Full {
@@ -142,7 +148,7 @@ impl Partition {
                 limit: ceiling,
             }));
         };
-        let excess = excess_over(after, reserve).wrapping_sub(excess_over(used, reserve));
+        let excess = excess_over(after, reserve).saturating_sub(excess_over(used, reserve));
         match self.general_used.checked_add(excess) {
             Some(general) if general <= self.general => Ok(()),
             _ => Err(Full::Aggregate(Occupancy {
@@ -153,34 +159,51 @@ impl Partition {
     }
 
     /// Takes `amount` for `lane`. The caller has just had `Ok` from [`Partition::check`].
+    /// False if the pool's count was wrong, which is mended.
     #[inline]
-    pub(crate) fn charge(&mut self, lane: Lane, amount: u64) {
+    #[must_use]
+    pub(crate) fn charge(&mut self, lane: Lane, amount: u64) -> bool {
         debug_assert!(self.check(lane, amount).is_ok(), "charged without room");
-        self.set_used(lane, self.lanes[lane].used.wrapping_add(amount));
+        self.set_used(lane, self.lanes[lane].used.saturating_add(amount))
     }
 
-    /// Gives `amount` back. False, and without effect, if `lane` does not hold as much.
+    /// Gives `amount` back. False, and without effect, if `lane` does not hold as much; false
+    /// too if the pool's count was wrong, which is mended.
     #[inline]
     #[must_use]
     pub(crate) fn release(&mut self, lane: Lane, amount: u64) -> bool {
-        let Some(after) = self.lanes[lane].used.checked_sub(amount) else {
-            return false;
-        };
-        self.set_used(lane, after);
-        true
+        match self.lanes[lane].used.checked_sub(amount) {
+            Some(after) => self.set_used(lane, after),
+            None => false,
+        }
     }
 
     #[inline]
-    fn set_used(&mut self, lane: Lane, after: u64) {
+    fn set_used(&mut self, lane: Lane, after: u64) -> bool {
         let holding = &mut self.lanes[lane];
         let before = excess_over(holding.used, holding.share.reserve);
         let excess = excess_over(after, holding.share.reserve);
         holding.used = after;
-        debug_assert!(
-            self.general_used >= before,
-            "the pool holds every lane's excess"
-        );
-        self.general_used = self.general_used.wrapping_sub(before).wrapping_add(excess);
+        match self.general_used.checked_sub(before) {
+            Some(others) => {
+                self.general_used = others.saturating_add(excess);
+                true
+            }
+            None => self.recount(),
+        }
+    }
+
+    /// The pool holds less than one lane's excess, so its count is wrong. Neither wrapping nor
+    /// saturating would do: the one shuts the pool for ever, the other hands it out twice. What
+    /// the lanes hold is the truth, and the count follows from it.
+    #[cold]
+    fn recount(&mut self) -> bool {
+        let excess = Lane::ALL.map(|lane| {
+            let holding = &self.lanes[lane];
+            excess_over(holding.used, holding.share.reserve)
+        });
+        self.general_used = excess.into_iter().fold(0, u64::saturating_add);
+        false
     }
 }
 
@@ -259,7 +282,7 @@ mod tests {
                     }
                     let mut next = partition.clone();
                     if next.check(lane, 1).is_ok() {
-                        next.charge(lane, 1);
+                        assert!(next.charge(lane, 1));
                         if seen.insert(next.clone()) {
                             frontier.push(next);
                         }
@@ -297,7 +320,7 @@ mod tests {
         } else {
             assert_eq!(answer, Ok(()));
             let mut after = partition.clone();
-            after.charge(lane, amount);
+            assert!(after.charge(lane, amount));
             assert_eq!(after.used(lane), used + amount);
             assert_eq!(after.general_used(), general_used(&after));
             assert!(
@@ -326,7 +349,7 @@ mod tests {
             },
         };
         let mut partition = Partition::new(shares, 1);
-        partition.charge(Lane::LocalHealth, u64::MAX - 1);
+        assert!(partition.charge(Lane::LocalHealth, u64::MAX - 1));
         let full = Full::Lane(Occupancy {
             in_use: u64::MAX - 1,
             limit: u64::MAX,
@@ -338,7 +361,7 @@ mod tests {
             limit: 1,
         });
         assert_eq!(partition.check(Lane::Anonymous, u64::MAX), Err(full));
-        partition.charge(Lane::Anonymous, 1);
+        assert!(partition.charge(Lane::Anonymous, 1));
         let full = Full::Aggregate(Occupancy {
             in_use: 1,
             limit: 1,
@@ -346,5 +369,39 @@ mod tests {
         assert_eq!(partition.check(Lane::LocalHealth, 1), Err(full));
         assert!(partition.release(Lane::LocalHealth, u64::MAX - 1));
         assert_eq!(partition.general_used(), 1);
+    }
+
+    #[test]
+    fn a_count_that_was_wrong_is_a_fault_and_mended() {
+        let share = |reserve| Share {
+            reserve,
+            ceiling: 10,
+        };
+        let shares = PerLane {
+            anonymous: share(0),
+            local_health: share(2),
+            provider_health: share(1),
+        };
+        let mut partition = Partition::new(shares, 8);
+        assert!(partition.charge(Lane::Anonymous, 3));
+        assert!(partition.charge(Lane::LocalHealth, 4));
+        assert_eq!(partition.general_used(), 5);
+        for wrong in 0..=2 {
+            let mut charged = partition.clone();
+            charged.general_used = wrong;
+            assert!(!charged.charge(Lane::Anonymous, 1), "{wrong}");
+            assert_eq!(
+                (charged.used(Lane::Anonymous), charged.general_used()),
+                (4, 6)
+            );
+            let mut released = partition.clone();
+            released.general_used = wrong;
+            assert!(!released.release(Lane::Anonymous, 2), "{wrong}");
+            assert_eq!(
+                (released.used(Lane::Anonymous), released.general_used()),
+                (1, 3)
+            );
+            assert!(released.release(Lane::Anonymous, 1), "and then it adds up");
+        }
     }
 }

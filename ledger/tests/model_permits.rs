@@ -163,7 +163,9 @@ impl Driver<'_> {
         match draw.below(10) {
             0..=3 => {
                 let now = (draw.below(64) != 0).then_some(self.now);
+                let foreseen = self.permits.would_admit(lane, now.map(Instant::from_nanos));
                 let real = self.permits.admit(lane, now.map(Instant::from_nanos));
+                assert_eq!(foreseen.err().as_ref(), real.as_ref().err());
                 let model = self.model.admit(lane, now);
                 assert_eq!(real.as_ref().err(), model.err().as_ref());
                 self.held.extend(real.ok());

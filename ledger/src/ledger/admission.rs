@@ -7,7 +7,7 @@ use crate::counters::{bump, raise};
 use crate::issuer::Seal;
 use crate::lane::Lane;
 use crate::overload::IngressOverload;
-use crate::partition::Full;
+use crate::partition::{Full, MISCOUNTED};
 use crate::reservation::{ConnectionUse, IngressReservation};
 use crate::units::{IngressFootprint, Instant, Occupancy};
 
@@ -84,7 +84,9 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         };
         self.books[lane].rate.take(token);
         connection.outstanding = connection.outstanding.wrapping_add(1);
-        self.bytes.charge(lane, footprint);
+        if !self.bytes.charge(lane, footprint) {
+            self.fault(MISCOUNTED);
+        }
         raise(&mut self.bytes_high_water, self.bytes.total_used());
         bump(&mut self.books[lane].counters.admitted);
         if state == State::Serving {
@@ -140,7 +142,9 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         if !self.slots.has_free_reserve(lane) {
             self.arbiter.chosen(lane);
         }
-        self.slots.charge(lane, 1);
+        if !self.slots.charge(lane, 1) {
+            self.fault(MISCOUNTED);
+        }
         raise(
             &mut self.books[lane].counters.slots_high_water,
             self.slots.used(lane),

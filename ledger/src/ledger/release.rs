@@ -3,6 +3,7 @@
 use super::IngressLedger;
 use super::table::State;
 use crate::counters::bump;
+use crate::partition::OVERDRAWN;
 use crate::reservation::{ConnectionUse, IngressReservation, Misuse, ReleaseRefused};
 
 type Released<'a> = Result<(), ReleaseRefused<IngressReservation<'a>>>;
@@ -83,7 +84,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             balanced = false;
         }
         if !balanced {
-            self.fault("released more than was charged");
+            self.fault(OVERDRAWN);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::counters::{bump, raise};
 use crate::issuer::{Issuer, Seal};
 use crate::lane::{Lane, PerLane};
 use crate::ledger::OpenError;
-use crate::partition::{Full, Partition};
+use crate::partition::{Full, MISCOUNTED, OVERDRAWN, Partition};
 use crate::profile::{Resource, ValidatedProfile};
 use crate::rate::{Token, TokenBucket};
 use crate::reservation::{Misuse, ReleaseRefused};
@@ -110,7 +110,9 @@ impl<'a> ConnectionPermits<'a> {
             }
         };
         self.rates[lane].take(token);
-        self.partition.charge(lane, 1);
+        if !self.partition.charge(lane, 1) {
+            self.fault(MISCOUNTED);
+        }
         let counters = &mut self.counters[lane];
         bump(&mut counters.admitted);
         raise(&mut counters.high_water, self.partition.used(lane));
@@ -165,7 +167,7 @@ impl<'a> ConnectionPermits<'a> {
         seal.open();
         bump(&mut self.counters[lane].released);
         if !self.partition.release(lane, 1) {
-            self.fault();
+            self.fault(OVERDRAWN);
         }
         Ok(())
     }
@@ -211,16 +213,16 @@ impl<'a> ConnectionPermits<'a> {
         seal.open();
         match self.refusals[lane].checked_sub(1) {
             Some(refusals) => self.refusals[lane] = refusals,
-            None => self.fault(),
+            None => self.fault(OVERDRAWN),
         }
         Ok(())
     }
 
     /// Counts an accounting fault, which no caller can bring about; fails a debug build.
     #[cold]
-    fn fault(&mut self) {
+    fn fault(&mut self, what: &str) {
         self.faults = self.faults.wrapping_add(1);
-        debug_assert!(false, "released more than was charged");
+        debug_assert!(false, "{what}");
     }
 }
 
