@@ -4,6 +4,7 @@
 //! other account, closing sockets included).
 
 use crate::config::LISTENERS_MAX;
+use crate::lists::take_one;
 
 /// Accounts: one for outgoing connections, one a listener.
 pub(crate) const ACCOUNTS: usize = LISTENERS_MAX + 1;
@@ -72,12 +73,12 @@ impl Accounts {
         }
     }
 
-    /// Gives one socket back.
-    pub(crate) fn discharge(&mut self, account: u8) {
-        if let Some(slot) = self.0.get_mut(usize::from(account)) {
-            debug_assert!(slot.used > 0, "discharged more than was charged");
-            slot.used = slot.used.saturating_sub(1);
-        }
+    /// Gives one socket back; false if the account was charged for none.
+    #[must_use]
+    pub(crate) fn discharge(&mut self, account: u8) -> bool {
+        self.0
+            .get_mut(usize::from(account))
+            .is_some_and(|slot| take_one(&mut slot.used))
     }
 
     /// Sockets charged to `account` now.

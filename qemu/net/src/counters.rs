@@ -78,4 +78,6 @@ pub struct PoolCounters {
     pub orphans_reclaimed: u64,
     /// Orphans reset because their time was over.
     pub orphans_timed_out: u64,
+    /// Accounts of sockets that did not add up: always zero.
+    pub faults: u64,
 }

@@ -32,6 +32,7 @@ struct Ends {
 pub(crate) struct Lists {
     links: Vec<Links>,
     ends: Vec<Ends>,
+    faults: u64,
 }
 
 impl Lists {
@@ -50,6 +51,7 @@ impl Lists {
         Self {
             links: alloc::vec![unlinked; usize::from(indexes)],
             ends: alloc::vec![empty; usize::from(lists)],
+            faults: 0,
         }
     }
 
@@ -107,12 +109,14 @@ impl Lists {
             after.previous = previous;
         }
         if let Some(ends) = self.ends(list) {
-            ends.len = ends.len.saturating_sub(1);
             if ends.first == index {
                 ends.first = next;
             }
             if ends.last == index {
                 ends.last = previous;
+            }
+            if !take_one(&mut ends.len) {
+                self.faults = self.faults.saturating_add(1);
             }
         }
     }
@@ -145,10 +149,27 @@ impl Lists {
             .map_or(0, |ends| ends.len)
     }
 
+    /// Members that were taken out of lists that counted none; always zero.
+    pub(crate) fn faults(&self) -> u64 {
+        self.faults
+    }
+
     /// Which list `index` is in.
     pub(crate) fn list_of(&self, index: u16) -> Option<ListName> {
         self.links.get(usize::from(index)).and_then(|l| l.list)
     }
+}
+
+/// Takes one off a gauge; false, and without effect, if it counts none, which no peer and no
+/// process can bring about. Fails a debug build.
+#[must_use]
+pub(crate) fn take_one(gauge: &mut u16) -> bool {
+    let left = gauge.checked_sub(1);
+    debug_assert!(left.is_some(), "more were taken than were counted");
+    if let Some(left) = left {
+        *gauge = left;
+    }
+    left.is_some()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::account::{ACCOUNTS, Accounts};
 use crate::config::NetConfig;
 use crate::counters::PoolCounters;
 use crate::flow::FlowTable;
-use crate::lists::{ListName, Lists};
+use crate::lists::{ListName, Lists, take_one};
 use crate::slot::{Phase, Slot};
 use crate::time::Instant;
 use crate::timers::Timers;
@@ -137,19 +137,37 @@ impl Pool {
         self.flows.remove(index);
         self.timers.set(index, None);
         self.move_to(FREE, index);
-        self.accounts.discharge(account);
-        self.counters.in_use = self.counters.in_use.saturating_sub(1);
+        let is_charged = self.accounts.discharge(account);
+        let is_counted = take_one(&mut self.counters.in_use);
+        if !(is_charged && is_counted) {
+            self.fault();
+        }
     }
 
     /// Moves a socket to `list`, keeping the counts of closing sockets.
     pub(crate) fn move_to(&mut self, list: ListName, index: u16) {
-        if let Some(gauge) = self.gauge(self.lists.list_of(index)) {
-            *gauge = gauge.saturating_sub(1);
+        let before = self.lists.list_of(index);
+        if self.gauge(before).is_some_and(|gauge| !take_one(gauge)) {
+            self.fault();
         }
         self.lists.append(list, index);
         if let Some(gauge) = self.gauge(Some(list)) {
             *gauge = gauge.saturating_add(1);
         }
+    }
+
+    /// What the pool counts, faults of its lists included.
+    pub(crate) fn counters(&self) -> PoolCounters {
+        PoolCounters {
+            faults: self.counters.faults.saturating_add(self.lists.faults()),
+            ..self.counters
+        }
+    }
+
+    /// Counts an account of sockets that did not add up.
+    #[cold]
+    fn fault(&mut self) {
+        self.counters.faults = self.counters.faults.saturating_add(1);
     }
 
     fn gauge(&mut self, list: Option<ListName>) -> Option<&mut u16> {
@@ -213,6 +231,40 @@ mod tests {
         assert_eq!((pool.counters.in_use, pool.counters.high_water), (0, 4));
         assert_eq!(pool.free_count(), 4);
         assert_eq!(pool.accounts.used(1), 0);
+    }
+
+    /// Faults after a socket in TIME-WAIT was freed from a pool that `corrupt` has miscounted.
+    fn faults(corrupt: impl FnOnce(&mut Pool)) -> u64 {
+        let mut pool = pool(4);
+        let index = pool.take(1).unwrap();
+        pool.move_to(time_wait(1), index);
+        corrupt(&mut pool);
+        pool.free(index);
+        assert_eq!(pool.free_count(), 4);
+        pool.counters().faults
+    }
+
+    #[test]
+    fn a_sound_pool_has_no_faults() {
+        assert_eq!(faults(|_| {}), 0);
+    }
+
+    #[test]
+    #[cfg_attr(
+        debug_assertions,
+        should_panic(expected = "more were taken than were counted")
+    )]
+    fn a_gauge_that_counts_none_is_a_fault() {
+        assert_eq!(faults(|pool| pool.counters.time_wait = 0), 1);
+    }
+
+    #[test]
+    #[cfg_attr(
+        debug_assertions,
+        should_panic(expected = "more were taken than were counted")
+    )]
+    fn a_socket_charged_to_nobody_is_a_fault() {
+        assert_eq!(faults(|pool| pool.accounts = Accounts::default()), 1);
     }
 
     #[test]

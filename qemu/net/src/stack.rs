@@ -154,7 +154,7 @@ impl<D: FrameDevice> NetStack<D> {
     /// The counters of the socket pool.
     #[must_use]
     pub fn pool_counters(&self) -> PoolCounters {
-        self.pool.counters
+        self.pool.counters()
     }
 
     /// How many transports there are, loopback included.

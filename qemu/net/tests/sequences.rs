@@ -231,13 +231,14 @@ fn run(steps: &[Step], faults: Faults) {
         run.apply(step);
         let pool = run.world.stack.pool_counters();
         assert!(
-            pool.in_use <= 24 && pool.time_wait + pool.orphans <= pool.in_use,
+            pool.in_use <= 24 && pool.time_wait + pool.orphans <= pool.in_use && pool.faults == 0,
             "{pool:?}"
         );
     }
     run.give_everything_up();
     let pool = run.world.stack.pool_counters();
     assert_eq!((pool.in_use, pool.orphans, pool.time_wait), (0, 0, 0));
+    assert_eq!(pool.faults, 0);
     let mut after = run.world;
     after.wire.borrow_mut().faults = Faults::default();
     let nic = Binding::Transport(after.nic);
