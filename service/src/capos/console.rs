@@ -170,12 +170,14 @@ impl Console {
         Ok(())
     }
 
-    /// The line on its way has been taken (or refused, which is its end too).
+    /// The line on its way has been taken (or refused, which is its end too). It is one of those
+    /// that wait, so that a completion that answers no line takes none away.
     pub(super) fn written(&mut self) {
-        if self.in_flight {
-            self.in_flight = false;
+        if core::mem::take(&mut self.in_flight)
+            && let Some(left) = self.waiting.checked_sub(1)
+        {
             self.first = self.first.wrapping_add(1) % LINES;
-            self.waiting = self.waiting.saturating_sub(1);
+            self.waiting = left;
         }
     }
 }

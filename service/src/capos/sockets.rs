@@ -215,12 +215,10 @@ impl Releases {
 
     /// The oldest slot.
     pub(super) fn pop(&mut self) -> Option<CapId> {
-        if self.waiting == 0 {
-            return None;
-        }
-        let cap = self.caps.get(self.first).copied();
+        let left = self.waiting.checked_sub(1)?;
+        let cap = *self.caps.get(self.first)?;
         self.first = self.first.wrapping_add(1) % RELEASES;
-        self.waiting = self.waiting.saturating_sub(1);
-        cap
+        self.waiting = left;
+        Some(cap)
     }
 }
