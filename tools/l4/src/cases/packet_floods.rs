@@ -13,6 +13,7 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Flooded};
+use crate::load::sampler::Sampler;
 use crate::load::watch::{Watched, watch};
 use crate::machine::spec::{Backend, HostPort, Nic};
 use crate::record::Chart;
@@ -63,6 +64,7 @@ pub(crate) fn floods(
         counting: Counting::AtMost,
         ..ClientCounts::default()
     };
+    let sampler = Sampler::start(guest.public());
     session.step("idle baseline");
     let idle = watch(&mut guest, IDLE_FOR, |_| std::thread::sleep(IDLE_FOR))?;
     count(&mut clients, &idle);
@@ -78,6 +80,7 @@ pub(crate) fn floods(
         unit: "ms".into(),
         lines,
     });
+    sampler.record(session, &mut clients);
     session.settle(guest, &clients).map(drop)
 }
 

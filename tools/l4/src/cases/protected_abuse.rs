@@ -95,11 +95,7 @@ fn provider_rate(
         let local = guest.ask(&mut Tally::default(), "get local /readyz");
         (flooding.join().unwrap_or_default(), fair, local)
     });
-    let sampled = sampler.finish();
-    clients.lane(Lane::Anonymous).add(&sampled.tally);
-    for chart in sampled.charts("provider flood") {
-        session.chart(chart);
-    }
+    sampler.record(session, clients);
     let local = local?;
     clients.lane(Lane::ProviderHealth).add(&flooded.tally);
     clients.lane(Lane::Anonymous).add(&fair.tally);

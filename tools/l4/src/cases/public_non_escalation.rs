@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
-use crate::http::{self, Tally};
+use crate::http::{self, Pinned, Tally};
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Flooded};
 use crate::load::prober::{Probed, Prober};
@@ -44,15 +44,13 @@ pub(crate) const CASE: Case = Case {
     ],
 };
 
-/// Connections that read nothing of what they ask for: they hold slots.
+/// Connections that hardly read what they ask for: they hold slots.
 const READERS: usize = 20;
 /// Clients of the health flood: with the readers, more than the public lane's connections.
 const FLOODERS: usize = 48;
 const FLOOD_TIME: Duration = Duration::from_secs(5);
-/// As many floods in a row.
-const FLOODS_MAX: usize = 20;
-/// Within this time silent clients hold every connection.
-const HOLD_WITHIN: Duration = Duration::from_secs(8);
+/// No slot is held for longer, and no head may take longer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes-tight")?;
@@ -63,12 +61,8 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     session.step("public flood alone");
     let sampler = Sampler::start(guest.public());
     let flooded = flood_past_every_bound(&guest)?;
-    let sampled = sampler.finish();
+    sampler.record(session, &mut clients);
     clients.lane(Lane::Anonymous).add(&flooded.tally);
-    clients.lane(Lane::Anonymous).add(&sampled.tally);
-    for chart in sampled.charts("public flood") {
-        session.chart(chart);
-    }
     judge_flood(session, &flooded);
     let evidence = guest.quiescent(Duration::from_secs(30), |evidence| {
         clients.agree(evidence, Lane::Anonymous)
@@ -106,51 +100,44 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Floods until the slots' bound has answered with 429, which depends on how the guest's
-/// turns and the clients' fall together and may take several floods; then holds every
-/// connection of the lane with silent clients until their bound has answered with 503.
+/// Reaches each bound in turn and floods past it: the slots, held by readers that read
+/// nothing; then the connections, held by heads that do not end.
 fn flood_past_every_bound(guest: &Guest) -> Result<Flooded, Failure> {
     let mut flooded = flood(guest);
-    for _ in 1..FLOODS_MAX {
-        if flooded.tally.of(429) > 0 {
-            break;
-        }
-        flooded.tally.add(&flood(guest).tally);
-    }
     let count = usize::try_from(guest.policy("public_conns")?).unwrap_or(usize::MAX);
-    let pace = Duration::from_millis(50);
-    let silent = SlowClients::start(guest.public(), Slowness::Silent, count, pace);
-    let patience = Instant::now();
-    while flooded.tally.of(503) == 0 && patience.elapsed() < HOLD_WITHIN {
-        let request = http::once("GET", "/healthz");
-        // Closed unanswered is counted as such, and it is asked anew.
-        drop(http::counted(
-            &mut flooded.tally,
-            guest.public(),
-            &request,
-            HOLD_WITHIN,
-        ));
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    silent.finish();
+    let held: Vec<Pinned> = (0..count)
+        .filter_map(|_| Pinned::open(guest.public(), "/", PATIENCE).ok())
+        .collect();
+    ask_until(guest, &mut flooded.tally, 503);
+    drop(held);
     Ok(flooded)
 }
 
-/// Readers that hold slots, and a health flood over them.
+/// A health flood over readers that hold every slot.
 fn flood(guest: &Guest) -> Flooded {
-    let pace = Duration::from_millis(50);
+    let pace = Duration::from_millis(20);
     let readers = SlowClients::start(guest.public(), Slowness::Read, READERS, pace);
-    std::thread::sleep(Duration::from_millis(1500));
-    let mut flood = Flood::of(
-        guest.public(),
-        http::once("GET", "/healthz"),
-        FLOODERS,
-        usize::MAX,
-    );
+    let mut tally = Tally::default();
+    ask_until(guest, &mut tally, 429);
+    let request = http::once("GET", "/healthz");
+    let mut flood = Flood::of(guest.public(), request, FLOODERS, usize::MAX);
     flood.time_max = FLOOD_TIME;
-    let flooded = flood.run();
+    let mut flooded = flood.run();
     readers.finish();
+    flooded.tally.add(&tally);
     flooded
+}
+
+/// Asks for the public health until the answer is `status`, or for as long as a slot or a
+/// permit can be held at all.
+fn ask_until(guest: &Guest, tally: &mut Tally, status: u16) {
+    let begun = Instant::now();
+    let request = http::once("GET", "/healthz");
+    while tally.of(status) == 0 && begun.elapsed() < PATIENCE {
+        // Closed unanswered is counted as such, and it is asked anew.
+        drop(http::counted(tally, guest.public(), &request, PATIENCE));
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn judge_flood(session: &mut Session<'_>, flooded: &Flooded) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
-use crate::http::{self, Ending, Response, Wire};
+use crate::http::{self, Ending, Pinned, Response, Wire};
 use crate::lane::Lane;
 use crate::load::quantiles::Quantiles;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
@@ -31,6 +31,11 @@ pub(crate) const CASE: Case = Case {
 
 const CONNECTIONS: usize = 1_024;
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Connections that are opened before the service is asked whether it has them all: half of
+/// what the listener's backlog holds, so that none of them has to knock again.
+const BURST: usize = 256;
+/// Less than a head may take, so that none of them runs into its deadline meanwhile.
+const OPEN_WITHIN: Duration = Duration::from_secs(5);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("anonymous-only")?;
@@ -182,16 +187,18 @@ fn idle_give_way(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientC
 /// Connections in the middle of a request hold every permit: newcomers are refused.
 fn busy(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
     session.step("working connections hold every permit");
-    let held: Vec<Wire> = (0..CONNECTIONS)
-        .filter_map(|_| {
-            let mut wire = Wire::connect(guest.public(), PATIENCE).ok()?;
-            wire.send(b"GET /healthz HTTP/1.1\r\nHost: capos.test\r\n")
-                .ok()?;
-            Some(wire)
-        })
-        .collect();
-    // The last ones' bytes are on their way.
-    std::thread::sleep(Duration::from_millis(500));
+    let mut held = Vec::new();
+    if let Ok(mut watcher) = Pinned::open(guest.public(), "/api/ingress", PATIENCE) {
+        let mut open = 1;
+        while held.len() + 1 < CONNECTIONS && open == held.len() + 1 {
+            let more = BURST.min(CONNECTIONS - open);
+            let opened = (0..more).map(|_| Pinned::open(guest.public(), "/healthz", PATIENCE));
+            held.extend(opened.filter_map(Result::ok));
+            open = await_open(&mut watcher, clients, held.len() + 1);
+        }
+        session.check_equal("the service counts all connections", open, CONNECTIONS);
+        held.push(watcher);
+    }
     let tally = clients.lane(Lane::Anonymous);
     let refused = http::counted(tally, guest.public(), &http::once("GET", "/"), PATIENCE);
     refusal(session, &refused);
@@ -200,14 +207,32 @@ fn busy(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
         .filter_map(|_| Wire::connect(guest.public(), PATIENCE).ok())
         .collect();
     let mut served = 0;
-    let request = b"GET /healthz HTTP/1.1\r\n";
-    for mut wire in held {
-        let answer = wire.send(b"\r\n").and_then(|()| wire.response(request));
+    for pinned in held {
+        let answer = pinned.finish();
         served += usize::from(answer.as_ref().is_ok_and(|one| one.status == 200));
         clients.lane(Lane::Anonymous).count(&answer);
     }
     session.check_equal("all connections are open at once", served, CONNECTIONS);
     drop(silent);
+}
+
+/// Asks until the service has `expected` connections open, or for as long as that may take;
+/// tells how many there were at last.
+fn await_open(watcher: &mut Pinned, clients: &mut ClientCounts, expected: usize) -> usize {
+    let begun = Instant::now();
+    let mut open = 0;
+    while open != expected && begun.elapsed() < OPEN_WITHIN {
+        let answer = watcher.ask();
+        clients.lane(Lane::Anonymous).count(&answer);
+        let Ok(answer) = answer else { break };
+        let told = answer
+            .json()
+            .and_then(|json| json["lanes"][0]["conns"].as_u64());
+        open = told
+            .and_then(|count| count.try_into().ok())
+            .unwrap_or_default();
+    }
+    open
 }
 
 fn refusal(session: &mut Session<'_>, answer: &Result<Response, Ending>) {

@@ -10,6 +10,7 @@ use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
 use crate::load::prober::Prober;
+use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
@@ -40,6 +41,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         counting: Counting::AtMost,
         ..ClientCounts::default()
     };
+    let sampler = Sampler::start(guest.public());
     let mut lines = Vec::new();
     let kinds = [
         Slowness::Head,
@@ -55,6 +57,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         unit: "ms".into(),
         lines,
     });
+    sampler.record(session, &mut clients);
     let evidence = session.settle(guest, &clients)?;
     let timed_out = evidence.lane("timed_out", Lane::Anonymous)?;
     session.check("slow clients run into deadlines", timed_out > 0, timed_out);

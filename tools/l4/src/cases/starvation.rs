@@ -9,6 +9,7 @@ use crate::guest::Guest;
 use crate::http::{self, Tally, Wire};
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Reuse};
+use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::load::storm;
 use crate::load::watch::watch;
@@ -53,6 +54,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         counting: Counting::AtMost,
         ..ClientCounts::default()
     };
+    let sampler = Sampler::start(guest.public());
     let mut lines = Vec::new();
     for (name, load) in LOADS {
         session.step(*name);
@@ -74,6 +76,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         unit: "ms".into(),
         lines,
     });
+    sampler.record(session, &mut clients);
     session.settle(guest, &clients).map(drop)
 }
 

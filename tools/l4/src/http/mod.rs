@@ -1,10 +1,12 @@
 //! The harness's own HTTP client. It sends exactly the bytes that it is given, hostile ones
 //! too, and tells apart every way in which an exchange can end.
 
+pub(crate) mod pinned;
 pub(crate) mod response;
 pub(crate) mod tally;
 pub(crate) mod wire;
 
+pub(crate) use pinned::Pinned;
 pub(crate) use response::Response;
 pub(crate) use tally::Tally;
 pub(crate) use wire::{Ending, Wire};

@@ -1,5 +1,6 @@
 //! Clients that load a lane, each bounded in count and in time.
 
+pub(crate) mod background;
 pub(crate) mod flood;
 pub(crate) mod prober;
 pub(crate) mod quantiles;

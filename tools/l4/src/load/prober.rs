@@ -2,12 +2,10 @@
 //! in a thread, while something else loads the guest.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::http::{self, Ending, Response, Tally};
+use crate::load::background::Background;
 use crate::load::quantiles::Quantiles;
 
 /// One probe: when it was sent, how long it took, how it ended.
@@ -22,10 +20,7 @@ pub(crate) struct Sample {
 }
 
 /// A prober that runs.
-pub(crate) struct Prober {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<(Vec<Sample>, Tally)>,
-}
+pub(crate) struct Prober(Background<Probed>);
 
 /// What a prober saw.
 #[derive(Clone, Debug, Default)]
@@ -39,14 +34,12 @@ pub(crate) struct Probed {
 impl Prober {
     /// Starts probing `address` every `pace`.
     pub(crate) fn start(address: SocketAddr, pace: Duration, timeout: Duration) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
+        Self(Background::start(move |stop| {
             let started = Instant::now();
             let request = http::once("GET", "/healthz");
             let mut samples = Vec::new();
             let mut tally = Tally::default();
-            while !stopped.load(Ordering::Acquire) {
+            while !stop.is_told() {
                 let begun = Instant::now();
                 let outcome: Result<Response, Ending> = http::exchange(address, &request, timeout);
                 let took = begun.elapsed();
@@ -58,16 +51,13 @@ impl Prober {
                 tally.count(&outcome);
                 std::thread::sleep(pace.saturating_sub(took));
             }
-            (samples, tally)
-        });
-        Self { stop, thread }
+            Probed { samples, tally }
+        }))
     }
 
     /// Stops probing and tells what was seen.
     pub(crate) fn finish(self) -> Probed {
-        self.stop.store(true, Ordering::Release);
-        let (samples, tally) = self.thread.join().unwrap_or_default();
-        Probed { samples, tally }
+        self.0.finish()
     }
 }
 

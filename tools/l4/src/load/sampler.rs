@@ -1,73 +1,83 @@
-//! The service's own counters over time, read from `/api/ingress` on the public lane like
-//! any visitor would: where that lane is saturated, samples are missed.
+//! The service's own counters over time, read from `/api/ingress` on a public connection
+//! that is never idle, so that it keeps its permit under any flood. Where every slot is
+//! taken the refusal itself tells how many there are.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::http::{self, Tally};
+use crate::http::{Pinned, Tally};
+use crate::lane::Lane;
+use crate::load::background::Background;
 use crate::record::Chart;
+use crate::session::{ClientCounts, Session};
 
 const PACE: Duration = Duration::from_millis(100);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Counters by name at one time.
 type Sample = (f64, BTreeMap<String, f64>);
 
 /// A sampler that runs.
-pub(crate) struct Sampler {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<(Vec<Sample>, Tally)>,
-}
+pub(crate) struct Sampler(Background<Sampled>);
 
-/// What was sampled.
-pub(crate) struct Sampled {
+/// What was sampled, and the counts of the sampler's own requests.
+#[derive(Default)]
+struct Sampled {
     samples: Vec<Sample>,
-    /// Counts of the sampler's own requests.
-    pub(crate) tally: Tally,
+    tally: Tally,
 }
 
 impl Sampler {
     /// Starts sampling.
     pub(crate) fn start(public: SocketAddr) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
+        Self(Background::start(move |stop| {
             let begun = Instant::now();
-            let request = http::once("GET", "/api/ingress");
             let mut samples = Vec::new();
             let mut tally = Tally::default();
-            while !stopped.load(Ordering::Acquire) {
+            let mut kept = None;
+            while !stop.is_told() {
                 let at = begun.elapsed();
-                let answer = http::counted(&mut tally, public, &request, Duration::from_secs(2));
-                if let Ok(response) = answer
-                    && response.status == 200
-                    && let Some(json) = response.json()
-                {
+                let pinned = match kept.take() {
+                    Some(pinned) => Ok(pinned),
+                    None => Pinned::open(public, "/api/ingress", PATIENCE),
+                };
+                let answer = pinned.and_then(|mut pinned| {
+                    let answer = pinned.ask()?;
+                    kept = (!answer.closes()).then_some(pinned);
+                    Ok(answer)
+                });
+                tally.count(&answer);
+                if let Some(json) = answer.ok().and_then(|response| response.json()) {
                     samples.push((at.as_secs_f64(), counters(&json)));
                 }
                 std::thread::sleep(PACE.saturating_sub(begun.elapsed().saturating_sub(at)));
             }
-            (samples, tally)
-        });
-        Self { stop, thread }
+            Sampled { samples, tally }
+        }))
     }
 
-    /// Stops sampling.
-    pub(crate) fn finish(self) -> Sampled {
-        self.stop.store(true, Ordering::Release);
-        let (samples, tally) = self.thread.join().unwrap_or_default();
-        Sampled { samples, tally }
+    /// Stops sampling: charts what was seen, and counts the sampler's own requests.
+    pub(crate) fn record(self, session: &mut Session<'_>, clients: &mut ClientCounts) {
+        let sampled = self.0.finish();
+        clients.lane(Lane::Anonymous).add(&sampled.tally);
+        for chart in sampled.charts() {
+            session.chart(chart);
+        }
     }
 }
 
-/// `admitted <lane>`, `serving <lane>` and `<overload> <lane>`.
+/// `admitted <lane>`, `serving <lane>` and `<overload> <lane>`; of a refusal for want of a
+/// slot, only how many are taken.
 fn counters(json: &Value) -> BTreeMap<String, f64> {
     let mut all = BTreeMap::new();
+    if json["code"] == "lane_pool_full"
+        && let (Some(name), Some(taken)) = (json["lane"].as_str(), json["in_use"].as_f64())
+    {
+        all.insert(format!("serving {name}"), taken);
+    }
     for lane in json["lanes"].as_array().into_iter().flatten() {
         let name = lane["lane"].as_str().unwrap_or("?");
         for counter in ["admitted", "serving", "conns_refused"] {
@@ -85,10 +95,10 @@ fn counters(json: &Value) -> BTreeMap<String, f64> {
 }
 
 impl Sampled {
-    /// Charts of what was admitted, refused and in use while `what` was done.
-    pub(crate) fn charts(&self, what: &str) -> Vec<Chart> {
+    /// Charts of what each lane admitted, refused and had in use.
+    fn charts(&self) -> Vec<Chart> {
         let rates = |title: &str, wanted: &dyn Fn(&str) -> bool| Chart {
-            title: format!("{title}, {what}"),
+            title: format!("{title}, by lane"),
             unit: "per second".into(),
             lines: self.lines(wanted, |before, now, time| (now - before) / time),
         };
@@ -98,7 +108,7 @@ impl Sampled {
                 !name.starts_with("admitted ") && !name.starts_with("serving ")
             }),
             Chart {
-                title: format!("slots in use, {what}"),
+                title: "slots in use, by lane".into(),
                 unit: "slots".into(),
                 lines: self.lines(&|name| name.starts_with("serving "), |_, now, _| now),
             },
@@ -112,12 +122,13 @@ impl Sampled {
         value: impl Fn(f64, f64, f64) -> f64,
     ) -> Vec<(String, Vec<(f64, f64)>)> {
         let mut lines: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
-        for (before, now) in self.samples.iter().zip(self.samples.iter().skip(1)) {
-            let time = (now.0 - before.0).max(1e-3);
-            for (name, count) in now.1.iter().filter(|(name, _)| wanted(name)) {
-                let earlier = before.1.get(name).copied().unwrap_or_default();
-                let point = (now.0, value(earlier, *count, time));
-                lines.entry(name).or_default().push(point);
+        let mut last: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        for (at, counters) in &self.samples {
+            for (name, count) in counters.iter().filter(|(name, _)| wanted(name)) {
+                if let Some((then, before)) = last.insert(name, (*at, *count)) {
+                    let point = (*at, value(before, *count, (at - then).max(1e-3)));
+                    lines.entry(name).or_default().push(point);
+                }
             }
         }
         lines
@@ -133,6 +144,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_refusal_tells_the_slots_in_use_and_a_rate_spans_it() {
+        let told = |admitted: u64| {
+            counters(&serde_json::json!({"lanes": [{"lane": "anonymous",
+                "admitted": admitted, "serving": 1}]}))
+        };
+        let refused = counters(&serde_json::json!({"code": "lane_pool_full",
+            "lane": "anonymous", "in_use": 4, "limit": 4}));
+        let sampled = Sampled {
+            samples: vec![(0.0, told(10)), (1.0, refused), (2.0, told(30))],
+            tally: Tally::default(),
+        };
+        let charts = sampled.charts();
+        assert_eq!(charts[0].lines[0].1, [(2.0, 10.0)]);
+        assert_eq!(charts[2].lines[0].1, [(1.0, 4.0), (2.0, 1.0)]);
+    }
+
+    #[test]
     fn counters_become_rates_and_zero_lines_are_left_out() {
         let at = |time: f64, admitted: u64| {
             let json = serde_json::json!({"lanes": [{"lane": "anonymous", "admitted": admitted,
@@ -143,7 +171,7 @@ mod tests {
             samples: vec![at(0.0, 10), at(0.5, 20), at(1.0, 60)],
             tally: Tally::default(),
         };
-        let charts = sampled.charts("tested");
+        let charts = sampled.charts();
         assert_eq!(
             charts[0].lines,
             [(

@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::load::background::Background;
 
 /// What a slow client is slow at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub(crate) enum Slowness {
     Head,
     /// Sends a head, then its body a byte at a time.
     Body,
-    /// Asks for much, and reads a byte at a time.
+    /// Asks on and on, and reads a byte at a time: whatever buffers lie between, they fill.
     Read,
     /// Connects and says nothing.
     Silent,
@@ -43,7 +42,7 @@ impl Slowness {
                 b"POST /upload HTTP/1.1\r\nHost: capos.test\r\nContent-Length: 1000\r\n\r\n"
                     .to_vec()
             }
-            Self::Read => b"GET /app.js HTTP/1.1\r\nHost: capos.test\r\n\r\n".repeat(400),
+            Self::Read => b"GET /app.js HTTP/1.1\r\nHost: capos.test\r\n\r\n".repeat(50),
             Self::Silent => Vec::new(),
         }
     }
@@ -63,10 +62,7 @@ pub(crate) struct Slowed {
 }
 
 /// Slow clients at work, in one thread.
-pub(crate) struct SlowClients {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Slowed>,
-}
+pub(crate) struct SlowClients(Background<Slowed>);
 
 struct Client {
     stream: TcpStream,
@@ -82,15 +78,13 @@ impl SlowClients {
         count: usize,
         pace: Duration,
     ) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
+        Self(Background::start(move |stop| {
             let mut seen = Slowed::default();
             let mut clients: Vec<Option<Client>> = (0..count).map(|_| None).collect();
-            while !stopped.load(Ordering::Acquire) {
+            while !stop.is_told() {
                 let begun = Instant::now();
                 for client in &mut clients {
-                    if stopped.load(Ordering::Acquire) {
+                    if stop.is_told() {
                         break;
                     }
                     turn(client, address, slowness, &mut seen);
@@ -100,14 +94,12 @@ impl SlowClients {
                 std::thread::sleep(pace.saturating_sub(begun.elapsed()));
             }
             seen
-        });
-        Self { stop, thread }
+        }))
     }
 
     /// Lets go of every connection and tells what was seen.
     pub(crate) fn finish(self) -> Slowed {
-        self.stop.store(true, Ordering::Release);
-        self.thread.join().unwrap_or_default()
+        self.0.finish()
     }
 }
 
@@ -147,8 +139,12 @@ fn connect(address: SocketAddr, slowness: Slowness) -> Option<Client> {
 
 /// Sends what may be sent, reads what may be read; an error when the server has ended it.
 fn touch(client: &mut Client, slowness: Slowness) -> Result<(), ()> {
-    if client.unsent.is_empty() && matches!(slowness, Slowness::Head | Slowness::Body) {
-        client.unsent.push(b'x');
+    if client.unsent.is_empty() {
+        match slowness {
+            Slowness::Head | Slowness::Body => client.unsent.push(b'x'),
+            Slowness::Read => client.unsent = slowness.opening(),
+            Slowness::Silent => {}
+        }
     }
     match client.stream.write(&client.unsent) {
         Ok(sent) => drop(client.unsent.drain(..sent.min(client.unsent.len()))),
