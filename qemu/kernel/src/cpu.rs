@@ -35,6 +35,14 @@ pub(crate) unsafe fn load_tables(root: u64) {
     unsafe { asm!("mov cr3, {}", in(reg) root, options(nostack, preserves_flags)) };
 }
 
+/// Physical address of the current tables.
+pub(crate) fn current_tables() -> u64 {
+    let root: u64;
+    // SAFETY: reading the register has no effect.
+    unsafe { asm!("mov {}, cr3", out(reg) root, options(nomem, nostack, preserves_flags)) };
+    root
+}
+
 /// Address of the last page fault.
 pub(crate) fn fault_address() -> u64 {
     let address: u64;

@@ -14,7 +14,7 @@ use crate::network::Network;
 use crate::object::terminal::Terminal;
 use crate::process::end::EndReason;
 use crate::process::{Process, ProcessIndex};
-use crate::trap::exception;
+use crate::trap::{entry, exception};
 
 static KERNEL: KernelCell<Option<Kernel>> = KernelCell::new(None);
 
@@ -80,13 +80,7 @@ pub(crate) fn start(kernel: Kernel) -> ! {
         kernel.allow_interrupts();
         kernel.run_next();
     });
-    // SAFETY: `run_next` left the state of a process to be resumed, and the
-    // processor's tables are loaded.
-    unsafe { resume_user() }
-}
-
-unsafe extern "C" {
-    fn resume_user() -> !;
+    entry::resume()
 }
 
 fn with_running(body: impl FnOnce(&mut Kernel, ProcessIndex)) {
@@ -101,15 +95,13 @@ fn with_running(body: impl FnOnce(&mut Kernel, ProcessIndex)) {
     });
 }
 
-/// From the entry code: a system call of the running process.
-#[unsafe(no_mangle)]
-extern "C" fn handle_syscall() {
+/// A system call of the running process.
+pub(crate) fn system_call() {
     with_running(crate::syscall::enter::handle);
 }
 
-/// From the entry code: an interrupt or exception while a process ran.
-#[unsafe(no_mangle)]
-extern "C" fn handle_trap(vector: u64, error: u64) {
+/// An interrupt or exception while a process ran.
+pub(crate) fn trap(vector: u64, error: u64) {
     with_running(|kernel, index| {
         match vector {
             // The machine itself is broken: no process is to blame.

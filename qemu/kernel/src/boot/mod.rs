@@ -102,9 +102,7 @@ fn start_memory(info: &start_info::StartInfo) -> Result<(), frames::OutOfFrames>
         .min(layout::MAPPED_LIMIT)
         .next_multiple_of(PAGE_BYTES);
     cpu::harden();
-    let root = kernel_map::build(end)?;
-    // SAFETY: the new tables map the image where it runs, and the boot stack.
-    unsafe { cpu::load_tables(root.address()) };
+    kernel_map::build(end)?;
     heap::start(HEAP_BYTES)
 }
 

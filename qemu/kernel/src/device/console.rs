@@ -7,6 +7,7 @@ use core::fmt::Write;
 
 use harness_kernel::line_guard::{Ending, LineGuard, Speaker};
 
+use super::exit::{self, leave};
 use super::output::{Output, Pumped};
 use super::serial::{ReceiveInterrupt, Serial};
 use crate::cell::KernelCell;
@@ -103,21 +104,23 @@ pub(crate) fn drain() {
     });
 }
 
-/// Sends a last line past buffer and locks.
-///
-/// # Safety
-/// Nothing of what was running before continues.
-pub(crate) unsafe fn last_words(arguments: core::fmt::Arguments<'_>) {
-    // SAFETY: the caller vouches that the kernel stops.
+/// Ends the machine with the kernel's last words, past buffer and locks.
+#[expect(
+    unsafe_code,
+    reason = "whoever had the console when the kernel failed never gives it back"
+)]
+pub(crate) fn give_up(what: core::fmt::Arguments<'_>) -> ! {
+    // SAFETY: nothing of what was running before continues: this does not return.
     if let Some(console) = unsafe { CONSOLE.seize() } {
         console.output.drain();
         if !console.output.is_empty() || !console.guard.is_at_line_start() {
             Serial::COM1.send_now(b"\n");
-            // Its state is the port's from now on: these words go past it.
-            console.guard = LineGuard::new();
         }
     }
-    send_line_now(&[Line::of(arguments).text()]);
+    let ending = exit::Ending::Panic;
+    send_line_now(&[Line::of(format_args!("panic: {what}")).text()]);
+    send_line_now(&[Line::of(format_args!("exit {}", ending.name())).text()]);
+    leave(ending)
 }
 
 /// Text of bounded length; what is too long is cut.

@@ -1,5 +1,5 @@
 //! A process's address space: an owned tree of tables over the shared kernel
-//! half. Dropping it frees every user page.
+//! half, with the page of its queues. Dropping it frees every user page.
 //!
 //! Data that is all zeros gets its frames when it is first touched, by the
 //! process or by the kernel on its behalf, so that what a program reserves and
@@ -8,16 +8,22 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use capos_config::ring::RING_VADDR;
+
 use super::frames::{Frame, OutOfFrames};
 use super::kernel_map;
 use super::layout::PAGE_BYTES;
 use super::page_table::{Access, Entry, Table, free_user_tables, lookup, map};
+use super::ring_page::RingPage;
+use crate::cpu;
 
 /// Address spaces are told apart by their root.
 pub(crate) struct AddressSpace {
     root: Table,
     /// Addresses of pages that are zeros until written; whole pages.
     zeros: Vec<Range<u64>>,
+    /// At [`RING_VADDR`], and there as long as the space is.
+    ring: RingPage,
 }
 
 /// What a touch of an address came to.
@@ -32,24 +38,44 @@ pub(crate) enum Touch {
 }
 
 impl AddressSpace {
-    /// A space with nothing in its user half.
+    /// A space with nothing in its user half but the page of the queues.
     pub(crate) fn new() -> Result<Self, OutOfFrames> {
         let root = Table::create()?;
         kernel_map::share_with(root);
-        Ok(Self {
+        let frame = Frame::zeroed()?;
+        let space = Self {
             root,
             zeros: Vec::new(),
-        })
+            ring: RingPage::of(&frame),
+        };
+        space.map_frame(RING_VADDR, frame, Access::UserWrite)?;
+        Ok(space)
+    }
+
+    /// The page of the queues.
+    pub(crate) const fn ring(&self) -> &RingPage {
+        &self.ring
+    }
+
+    /// Makes the space the current one, until another is or it is dropped.
+    pub(crate) fn activate(&self) {
+        // SAFETY: every space shares the kernel half, and one that is current is
+        // left before its tables are freed.
+        unsafe { cpu::load_tables(self.root.address()) };
     }
 
     /// Maps `frame`, which the space now owns, at user page `page`. A page
     /// that was mapped there before is freed.
+    ///
+    /// # Panics
+    /// If it is the page of the queues, which no program's layout reaches.
     pub(crate) fn map(
         &mut self,
         page: u64,
         frame: Frame,
         access: Access,
     ) -> Result<(), OutOfFrames> {
+        assert!(page != RING_VADDR, "the queues' page is not mapped anew");
         if let Some(old) = lookup(self.root, page) {
             Frame::reclaim(old.address()).free();
         }
@@ -90,15 +116,13 @@ impl AddressSpace {
         map(self.root, page, 1, access, Entry::page(physical, access))
             .inspect_err(|_| Frame::reclaim(physical).free())
     }
-
-    /// Physical address of the root table.
-    pub(crate) const fn root(&self) -> u64 {
-        self.root.address()
-    }
 }
 
 impl Drop for AddressSpace {
     fn drop(&mut self) {
+        if cpu::current_tables() == self.root.address() {
+            kernel_map::activate();
+        }
         free_user_tables(self.root, 4);
     }
 }

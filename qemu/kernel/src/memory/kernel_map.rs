@@ -7,12 +7,14 @@ use super::layout::{
 };
 use super::page_table::{Access, Entry, Table, index, map};
 use crate::cell::KernelCell;
+use crate::cpu;
 
 static ROOT: KernelCell<Option<Table>> = KernelCell::new(None);
 static DEVICES_END: KernelCell<u64> = KernelCell::new(DEVICE_BASE);
 
-/// Builds the kernel half for `memory_end` bytes of physical memory.
-pub(crate) fn build(memory_end: u64) -> Result<Table, OutOfFrames> {
+/// Builds the kernel half for `memory_end` bytes of physical memory, and makes
+/// it current.
+pub(crate) fn build(memory_end: u64) -> Result<(), OutOfFrames> {
     let root = Table::create()?;
     let image = image();
     map_memory(root, memory_end, &image)?;
@@ -28,11 +30,21 @@ pub(crate) fn build(memory_end: u64) -> Result<Table, OutOfFrames> {
     )?;
     map(root, DEVICE_BASE, 1, Access::Device, Entry::none())?;
     ROOT.with(|slot| *slot = Some(root));
-    Ok(root)
+    activate();
+    Ok(())
+}
+
+/// Makes the kernel's own space the current one; none is before [`build`].
+pub(crate) fn activate() {
+    if let Some(root) = root() {
+        // SAFETY: it maps all memory, and the image where it runs, with its
+        // stacks.
+        unsafe { cpu::load_tables(root.address()) };
+    }
 }
 
 /// The root of the kernel's own space.
-pub(crate) fn root() -> Option<Table> {
+fn root() -> Option<Table> {
     ROOT.with(|slot| *slot)
 }
 

@@ -7,4 +7,5 @@ pub(crate) mod kernel_map;
 pub(crate) mod layout;
 pub(crate) mod page_table;
 pub(crate) mod region;
+pub(crate) mod ring_page;
 pub(crate) mod user;

@@ -55,7 +55,7 @@ impl Kernel {
 
     fn has_room(&mut self, index: ProcessIndex) -> bool {
         self.process_mut(index)
-            .is_some_and(|process| process.ring.has_room())
+            .is_some_and(|process| process.has_room())
     }
 
     fn deliver_cancelled(&mut self, index: ProcessIndex) {

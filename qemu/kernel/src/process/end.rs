@@ -25,7 +25,9 @@ impl Kernel {
     /// Ends a process: everything that it held is given back, whatever the
     /// reason. Ends the machine if it was one that decides.
     pub(crate) fn end_process(&mut self, index: ProcessIndex, reason: EndReason) {
-        self.leave_space(index);
+        if self.running == Some(index) {
+            self.running = None;
+        }
         let Some(process) = self.processes.get_mut(index.0).and_then(Option::take) else {
             return;
         };

@@ -7,7 +7,6 @@ use capos_config::process_layout::{
 use capos_config::ring::RING_VADDR;
 use harness_kernel::program::{Program, Segment, SegmentAccess};
 
-use super::ring::Ring;
 use crate::memory::address_space::AddressSpace;
 use crate::memory::frames::{Frame, OutOfFrames};
 use crate::memory::page_table::Access;
@@ -17,8 +16,6 @@ use crate::trap::user_context::UserContext;
 pub(crate) struct Loaded {
     /// Its memory.
     pub(crate) space: AddressSpace,
-    /// Its queues.
-    pub(crate) ring: Ring,
     /// Its state at the first instruction.
     pub(crate) context: UserContext,
 }
@@ -60,16 +57,7 @@ pub(crate) fn load(program: &Program<'_>, pid: u32, capset: &[u8]) -> Result<Loa
         USER_PAGE_BYTES,
         Access::UserRead,
     )?;
-    let frame = Frame::zeroed()?;
-    // SAFETY: the frame is zeroed, and lives as long as the address space,
-    // which lives as long as the process that has the ring.
-    let ring = unsafe { Ring::new(frame.pointer()) };
-    space.map(RING_VADDR, frame, Access::UserWrite)?;
-    Ok(Loaded {
-        space,
-        ring,
-        context,
-    })
+    Ok(Loaded { space, context })
 }
 
 /// Maps a segment. Writable pages behind its content are left to the first

@@ -18,7 +18,7 @@ use crate::object::Object;
 use crate::syscall::complete::Ticket;
 use crate::trap::user_context::UserContext;
 use load::Loaded;
-use ring::Ring;
+use ring::Progress;
 
 /// Complaints about one process that are printed.
 const COMPLAINTS_MAX: u32 = 16;
@@ -62,8 +62,7 @@ pub(crate) struct Process {
     pub(crate) saved: Box<UserContext>,
     /// What it may use.
     pub(crate) caps: CapTable<Object>,
-    /// Its queues.
-    pub(crate) ring: Ring,
+    progress: Progress,
     /// What it waits for.
     pub(crate) waiting: Waiting,
     /// Its sleeps.
@@ -82,7 +81,7 @@ impl Process {
             space: loaded.space,
             saved: Box::new(loaded.context),
             caps,
-            ring: loaded.ring,
+            progress: Progress::default(),
             waiting: Waiting::Nothing,
             sleeps: [None; PROCESS_TIMER_SLEEP_WAITER_LIMIT],
             cancelled: VecDeque::new(),

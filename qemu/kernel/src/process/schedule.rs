@@ -3,11 +3,9 @@
 //! processor halts.
 
 use super::{Process, ProcessIndex, Waiting};
-use crate::cpu;
 use crate::device::output::Pumped;
 use crate::device::{console, pic, pit};
 use crate::kernel::Kernel;
-use crate::memory::kernel_map;
 use crate::process::end::EndReason;
 use crate::time;
 use crate::trap::{idle, user_context};
@@ -150,15 +148,14 @@ impl Kernel {
             let Some(process) = self.process_mut(index) else {
                 continue;
             };
-            match process.ring.available() {
+            match process.completions() {
                 Ok(available) if available >= least || deadline.is_some_and(|at| at <= now) => {
                     process.waiting = Waiting::Nothing;
                     process.saved.rax = u64::from(available);
                     self.shares.wake(place);
                     if self.running == Some(index) {
                         // Its state is still the loaded one.
-                        // SAFETY: the reference ends with this statement.
-                        unsafe { user_context::current() }.rax = u64::from(available);
+                        user_context::set_result(u64::from(available));
                     }
                 }
                 Ok(_) => {}
@@ -191,8 +188,7 @@ impl Kernel {
             }
             if let Some(process) = self.process_mut(index) {
                 user_context::take_up(&process.saved);
-                // SAFETY: every address space shares the kernel half.
-                unsafe { cpu::load_tables(process.space.root()) };
+                process.space.activate();
             }
             self.running = Some(index);
         }
@@ -222,17 +218,6 @@ impl Kernel {
         if self.network.arm_cards() {
             let lines = idle::wait();
             self.handle_interrupts(lines);
-        }
-    }
-
-    /// Makes the kernel's own tables current, before a process's are freed.
-    pub(crate) fn leave_space(&mut self, index: ProcessIndex) {
-        if self.running == Some(index) {
-            self.running = None;
-            if let Some(root) = kernel_map::root() {
-                // SAFETY: the kernel's own space has the kernel half.
-                unsafe { cpu::load_tables(root.address()) };
-            }
         }
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn complete(process: &mut Process, ticket: Ticket, reply: Reply<'_>) 
             Err(code) => (code, 0),
         },
     };
-    process.ring.post(CapCqe {
+    process.post(CapCqe {
         user_data: ticket.user_data,
         result,
         flags: if caps > 0 {

@@ -8,7 +8,7 @@ use crate::process::end::EndReason;
 use crate::process::ring::Corrupt;
 use crate::process::{ProcessIndex, Waiting};
 use crate::time;
-use crate::trap::user_context;
+use crate::trap::user_context::{self, set_result};
 
 const EXIT: u64 = 1;
 const CAP_ENTER: u64 = 2;
@@ -19,8 +19,7 @@ const REJECTED: u64 = u64::MAX;
 /// Handles the system call of the running process, and leaves the state of
 /// whatever process runs next to be resumed.
 pub(crate) fn handle(kernel: &mut Kernel, index: ProcessIndex) {
-    // SAFETY: the reference ends with this statement.
-    let (number, first, second) = unsafe { user_context::current() }.system_call();
+    let (number, first, second) = user_context::system_call();
     match number {
         EXIT => {
             kernel.end_process(index, EndReason::Exited(first.cast_signed()));
@@ -39,7 +38,7 @@ fn cap_enter(kernel: &mut Kernel, index: ProcessIndex, least: u64, timeout: u64)
         kernel.run_next();
         return;
     };
-    let Ok(available) = process.ring.available() else {
+    let Ok(available) = process.completions() else {
         kernel.end_process(
             index,
             EndReason::Broke("completion queue indices are corrupt"),
@@ -71,18 +70,12 @@ fn consume(kernel: &mut Kernel, index: ProcessIndex) -> Result<(), Corrupt> {
         let Some(process) = kernel.process_mut(index) else {
             return Ok(());
         };
-        if !process.ring.has_room() {
+        if !process.has_room() {
             return Ok(());
         }
-        match process.ring.take()? {
+        match process.take_submission()? {
             Some(submission) => submit::handle(kernel, index, &submission),
             None => return Ok(()),
         }
     }
-}
-
-/// Sets what the running process's system call returns.
-fn set_result(value: u64) {
-    // SAFETY: the reference ends with this statement.
-    unsafe { user_context::current() }.rax = value;
 }

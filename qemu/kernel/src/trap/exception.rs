@@ -66,7 +66,7 @@ impl Fault {
     /// The fault that the entry code just reported for the running process.
     pub(crate) fn read(vector: u64, error: u64) -> Self {
         // SAFETY: the reference ends with this statement.
-        let (rip, rsp) = unsafe { user_context::current() }.place();
+        let (rip, rsp) = user_context::place();
         Self {
             vector,
             error,

@@ -1,6 +1,7 @@
 //! How control comes into the kernel and leaves it.
 
 pub(crate) mod descriptors;
+pub(crate) mod entry;
 pub(crate) mod exception;
 pub(crate) mod idle;
 pub(crate) mod user_context;

@@ -77,16 +77,6 @@ impl UserContext {
         }
     }
 
-    /// Number and arguments of a system call.
-    pub(crate) const fn system_call(&self) -> (u64, u64, u64) {
-        (self.rax, self.rdi, self.rsi)
-    }
-
-    /// Where the thread is: instruction and stack pointer.
-    pub(crate) const fn place(&self) -> (u64, u64) {
-        (self.rip, self.rsp)
-    }
-
     /// A thread about to call `entry` with up to three arguments, on a stack
     /// aligned as after a call.
     pub(crate) fn starting(entry: u64, stack_top: u64, arguments: [u64; 3]) -> Self {
@@ -115,32 +105,42 @@ impl UserContext {
 #[unsafe(no_mangle)]
 static mut current_user: UserContext = UserContext::empty();
 
-/// The running thread's saved state.
-///
-/// # Safety
-/// No other reference from this function is live.
-pub(crate) unsafe fn current() -> &'static mut UserContext {
+/// Lends the running thread's saved state; `body` must not call what does so
+/// itself, so it stays in this file.
+fn with_current<R>(body: impl FnOnce(&mut UserContext) -> R) -> R {
     let current = &raw mut current_user;
-    // SAFETY: the kernel runs on one processor without interrupts, and the
-    // caller vouches for uniqueness.
-    unsafe { &mut *current }
+    // SAFETY: one processor, no interrupts in ring 0, and no `body` below comes
+    // back here: the reference is the only one.
+    body(unsafe { &mut *current })
+}
+
+/// Number and arguments of the running thread's system call.
+pub(crate) fn system_call() -> (u64, u64, u64) {
+    with_current(|current| (current.rax, current.rdi, current.rsi))
+}
+
+/// Sets what the running thread's system call returns.
+pub(crate) fn set_result(value: u64) {
+    with_current(|current| current.rax = value);
+}
+
+/// Where the running thread is: instruction and stack pointer.
+pub(crate) fn place() -> (u64, u64) {
+    with_current(|current| (current.rip, current.rsp))
 }
 
 /// Whether the running thread was interrupted, as opposed to having called.
 pub(crate) fn is_interrupted() -> bool {
-    // SAFETY: the reference ends with this statement.
-    unsafe { current() }.by_syscall == 0
+    with_current(|current| current.by_syscall == 0)
 }
 
 /// Moves the running thread's state into `slot`; x87 state comes from the
 /// processor, xmm state from where the entry code put it.
 pub(crate) fn put_away(slot: &mut UserContext) {
-    // SAFETY: no other reference to the current state is live here.
-    let current = unsafe { current() };
     let mut live = FloatingState([0; 512]);
     // SAFETY: 512 aligned bytes are what `fxsave64` writes.
     unsafe { asm!("fxsave64 [{}]", in(reg) &raw mut live, options(nostack, preserves_flags)) };
-    *slot = current.clone();
+    with_current(|current| slot.clone_from(current));
     if let (Some(to), Some(from)) = (
         slot.floating.0.get_mut(..XMM_IN_FLOATING),
         live.0.get(..XMM_IN_FLOATING),
@@ -151,19 +151,17 @@ pub(crate) fn put_away(slot: &mut UserContext) {
 
 /// Makes `slot` the running thread's state.
 pub(crate) fn take_up(slot: &UserContext) {
-    // SAFETY: no other reference to the current state is live here.
-    let current = unsafe { current() };
-    *current = slot.clone();
+    with_current(|current| current.clone_from(slot));
     // SAFETY: the area is aligned and was built by `starting` or `fxsave64`,
     // so no reserved control bit is set. The xmm registers it loads are not
     // live across this statement: they are declared clobbered.
     unsafe {
-        asm!("fxrstor64 [{}]", in(reg) &raw const current.floating,
+        asm!("fxrstor64 [{}]", in(reg) &raw const slot.floating,
             out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
             out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
             out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
             out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
             options(nostack));
     }
-    crate::cpu::set_fs_base(current.fs_base);
+    crate::cpu::set_fs_base(slot.fs_base);
 }
