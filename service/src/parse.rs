@@ -102,7 +102,7 @@ fn read_head(
     };
     let Scanned::Whole { begin, end } = record.input.scan.advance(unread)? else {
         return if record.input.is_full() {
-            Err(record.input.scan.overflow())
+            Err(record.input.scan.overflow(unread))
         } else {
             Ok(None)
         };

@@ -480,6 +480,7 @@ fn provoke(fault: Fault) -> (Lane, Vec<u8>) {
     let long = |byte: &[u8], count| byte.repeat(count);
     let text: Vec<u8> = match fault {
         Fault::RequestLine => b"GET  / HTTP/1.1\r\n".into(),
+        Fault::MethodTooLong => long(b"A", 8200),
         Fault::EmptyLines => b"\r\n\r\n\r\n".into(),
         Fault::BareLineFeed => b"GET / HTTP/1.1\n".into(),
         Fault::BareCarriageReturn => b"GET / HTTP/1.1\r\nA: b\rc".into(),

@@ -20,7 +20,11 @@ enum Stage {
         value: usize,
         digits: u8,
     },
-    /// In a chunk extension, which is skipped.
+    /// In white space after a chunk size, which only an extension may follow.
+    SizeSpace {
+        value: usize,
+    },
+    /// In a chunk extension, which is skipped: whatever it says, it ends with its line.
     Extension {
         value: usize,
     },
@@ -180,7 +184,12 @@ impl BodyReader {
             (Stage::Size { value, .. } | Stage::Extension { value }, b'\r') => {
                 Stage::SizeEnd { value }
             }
-            (Stage::Size { value, .. }, b';') => Stage::Extension { value },
+            (Stage::Size { value, .. } | Stage::SizeSpace { value }, b';') => {
+                Stage::Extension { value }
+            }
+            (Stage::Size { value, .. } | Stage::SizeSpace { value }, b' ' | b'\t') => {
+                Stage::SizeSpace { value }
+            }
             (Stage::Extension { value }, b'\t' | b' '..=b'~' | 0x80..) => {
                 Stage::Extension { value }
             }
@@ -234,7 +243,7 @@ mod tests {
     #[test]
     fn a_chunked_body_decodes_however_it_is_split() {
         let wire =
-            b"5\r\nhello\r\n1;ext=\"a b\"\r\n,\r\n00006\r\n world\r\n0\r\nTrailer: x\r\n\r\nGET";
+            b"5 \t;a\r\nhello\r\n1;ext=\"a b\"\r\n,\r\n00006\r\n world\r\n0\r\nTrailer: x\r\n\r\nGET";
         for piece in 1..wire.len() {
             let (body, left) = read(BodyFraming::Chunked, wire, piece, 100).unwrap();
             assert_eq!(
@@ -264,6 +273,13 @@ mod tests {
             b"0x1\r\n",
             b" 1\r\n",
             b"1 \r\n",
+            b"1\t\r\n",
+            b"1 2\r\n",
+            b"1 a;b\r\n",
+            b" ;a\r\n",
+            b"1;a\n",
+            b"1;a\rb\r\n",
+            b"1;a=\"\r\"\r\n",
             b"1\n",
             b"1\r\r",
             b"1\r\nab",

@@ -34,6 +34,8 @@ macro_rules! faults {
 faults! {
     /// Not `method SP target SP version`.
     RequestLine "request_line_invalid" BadRequest "The request line is not method, target and version with one space between.";
+    /// Nothing but a method, and no end of it: longer than any that is known (RFC 9112 §3).
+    MethodTooLong "method_too_long" NotImplemented "The method is longer than any that is known here.";
     /// More empty lines before the request line than a client sends by mistake.
     EmptyLines "empty_lines" BadRequest "Too many empty lines come before the request line.";
     /// A line feed without its carriage return.

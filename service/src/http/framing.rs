@@ -39,6 +39,9 @@ impl FramingFields {
 
     /// Takes one `Transfer-Encoding` field.
     ///
+    /// A list may have empty elements (RFC 9110 §5.6.1), which nobody sends here but to find out who
+    /// counts them; with one, the last coding is not `chunked`.
+    ///
     /// # Errors
     /// Anything but `chunked`, exactly once.
     pub fn transfer_encoding(&mut self, value: &[u8]) -> Result<(), Fault> {

@@ -81,6 +81,9 @@ impl<'a> RequestLine<'a> {
 }
 
 /// `HTTP/1.1` or `HTTP/1.0`; another well-formed version is unknown, anything else malformed.
+///
+/// A higher minor version is not taken for 1.1, as RFC 9110 §2.5 would like it: there is none, and
+/// others read it as 1.0, which delimits bodies otherwise.
 fn parse_version(text: &[u8]) -> Result<Version, Fault> {
     match text {
         b"HTTP/1.1" => Ok(Version::Http11),
@@ -178,11 +181,12 @@ impl<'a> Once<'a> {
 #[derive(Default)]
 struct Fields<'a> {
     host: Once<'a>,
-    expect: Once<'a>,
     if_none_match: Once<'a>,
     framing: FramingFields,
     says_close: bool,
     says_keep_alive: bool,
+    expects_continue: bool,
+    expects_more: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -203,7 +207,11 @@ impl<'a> Fields<'a> {
                     fields.says_keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
                 }
             } else if name.eq_ignore_ascii_case("expect") {
-                fields.expect.add(value);
+                for expectation in list_items(value) {
+                    let is_known = expectation.eq_ignore_ascii_case(b"100-continue");
+                    fields.expects_continue |= is_known;
+                    fields.expects_more |= !is_known;
+                }
             } else if name.eq_ignore_ascii_case("if-none-match") {
                 fields.if_none_match.add(value);
             }
@@ -233,13 +241,10 @@ impl<'a> Fields<'a> {
 
     /// RFC 9110 §10.1.1; an HTTP/1.0 client's expectation is ignored.
     fn expectation(&self, version: Version) -> Result<Expectation, Fault> {
-        match self.expect {
-            Once::Absent => Ok(Expectation::Nothing),
-            _ if version == Version::Http10 => Ok(Expectation::Nothing),
-            Once::Single(value) if value.eq_ignore_ascii_case(b"100-continue") => {
-                Ok(Expectation::Continue)
-            }
-            Once::Single(_) | Once::Repeated => Err(Fault::ExpectationUnknown),
+        match (version, self.expects_continue, self.expects_more) {
+            (Version::Http10, ..) | (Version::Http11, false, false) => Ok(Expectation::Nothing),
+            (Version::Http11, true, false) => Ok(Expectation::Continue),
+            (Version::Http11, _, true) => Err(Fault::ExpectationUnknown),
         }
     }
 }

@@ -57,13 +57,16 @@ impl HeadScan {
         self.seen > self.begin
     }
 
-    /// What is too large when a head does not fit the buffer: the target or the fields.
+    /// What is too large when a head does not fit the buffer that `input` fills: the method, the
+    /// target or the fields.
     #[must_use]
-    pub const fn overflow(&self) -> Fault {
+    pub fn overflow(&self, input: &[u8]) -> Fault {
         if self.request_line_seen {
             Fault::HeadTooLarge
-        } else {
+        } else if input.contains(&b' ') {
             Fault::TargetTooLong
+        } else {
+            Fault::MethodTooLong
         }
     }
 
@@ -180,11 +183,15 @@ mod tests {
     }
 
     #[test]
-    fn an_overflow_is_the_targets_or_the_fields() {
+    fn an_overflow_is_the_methods_the_targets_or_the_fields() {
         let mut scan = HeadScan::new();
-        scan.advance(b"GET /aaaa").unwrap();
-        assert_eq!(scan.overflow(), Fault::TargetTooLong);
-        scan.advance(b"GET /aaaa HTTP/1.1\r\nA: ").unwrap();
-        assert_eq!(scan.overflow(), Fault::HeadTooLarge);
+        for (input, expected) in [
+            (&b"GETGET"[..], Fault::MethodTooLong),
+            (b"GETGET /aaaa", Fault::TargetTooLong),
+            (b"GETGET /aaaa HTTP/1.1\r\nA: ", Fault::HeadTooLarge),
+        ] {
+            scan.advance(input).unwrap();
+            assert_eq!(scan.overflow(input), expected);
+        }
     }
 }

@@ -5,9 +5,16 @@
 //! slash, backslash, NUL or control byte is refused. What is left is compared with the route table
 //! after unescaping, byte for byte. A query is checked for form and otherwise ignored. The authority
 //! of an absolute form is checked and then has no say in anything: a lane is chosen by the listener.
+//! Its scheme may be `https`, too: what ends TLS for this service stands in front of it.
+
+use core::net::Ipv6Addr;
 
 use crate::http::fault::Fault;
+use crate::http::framing::parse_decimal;
 use crate::http::method::Method;
+
+/// The largest port of TCP.
+const PORT_MAX: u64 = 65_535;
 
 /// A request target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,40 +144,47 @@ fn strip_scheme<'a>(raw: &'a [u8], scheme: &[u8]) -> Option<&'a [u8]> {
 }
 
 /// Whether `text` is a host with an optional port: a name or IPv4 address, or `[` IPv6 address `]`.
+///
+/// Less than the grammar allows (RFC 3986 §3.2.2), on purpose: no name that is looked up in the DNS
+/// has percent escapes or sub-delimiters, and they are where readers of a `Host` differ. An empty
+/// host is a form of no `http` URI (RFC 9110 §4.2.1), and neither is one with user information
+/// (§4.2.4); a zone or a future version in an IP literal means nothing here.
 #[must_use]
 pub fn is_authority(text: &[u8]) -> bool {
-    let (host, port) = match text.first() {
-        Some(b'[') => {
-            let Some(end) = text.iter().position(|byte| *byte == b']') else {
-                return false;
-            };
-            let (literal, rest) = text.split_at(end);
-            let inside = literal.get(1..).unwrap_or_default();
-            let address = inside.len() >= 2
-                && inside
-                    .iter()
-                    .all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'));
-            (address, rest.get(1..).unwrap_or_default())
-        }
-        _ => {
-            let end = text
-                .iter()
-                .position(|byte| *byte == b':')
-                .unwrap_or(text.len());
-            let (name, port) = text.split_at(end);
-            let named = !name.is_empty()
-                && name
-                    .iter()
-                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
-            (named, port)
-        }
+    let end_of = |byte| text.iter().position(|other| *other == byte);
+    let (is_host, port) = if text.first() == Some(&b'[') {
+        let Some((address, rest)) = end_of(b']').and_then(|end| text.split_at_checked(end)) else {
+            return false;
+        };
+        let address = address.get(1..).unwrap_or_default();
+        (is_ipv6(address), rest.get(1..).unwrap_or_default())
+    } else {
+        let (name, port) = text.split_at(end_of(b':').unwrap_or(text.len()));
+        (
+            !name.is_empty() && name.iter().all(|byte| is_name_byte(*byte)),
+            port,
+        )
     };
-    let port_fits = match port.split_first() {
-        None => true,
-        Some((b':', digits)) => digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit),
+    is_host && is_port(port)
+}
+
+/// Whether `text` is nothing, or a colon and a port; it may be empty, and have zeros in front
+/// (RFC 3986 §3.2.3).
+fn is_port(text: &[u8]) -> bool {
+    match text.split_first() {
+        None | Some((b':', [])) => true,
+        Some((b':', digits)) => parse_decimal(digits).is_some_and(|port| port <= PORT_MAX),
         Some(_) => false,
-    };
-    host && port_fits
+    }
+}
+
+fn is_ipv6(text: &[u8]) -> bool {
+    str::from_utf8(text).is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok())
+}
+
+/// Bytes of DNS names, and the underscore, which private ones have.
+const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }
 
 /// Bytes of queries: those of RFC 3986 §3.4, and those that browsers send there unescaped all the same.
@@ -308,14 +322,57 @@ mod tests {
             "127.0.0.1",
             "[::1]",
             "[::1]:8080",
+            "[2001:db8::7]",
+            "[::ffff:192.0.2.1]:1",
+            "[1:2:3:4:5:6:7:8]",
             "a_b",
             "a:",
+            "a:0",
+            "a:65535",
+            "a:00080",
+            "a:0000065535",
         ] {
             assert!(is_authority(good.as_bytes()), "{good}");
         }
         for bad in [
-            "", ":80", "a b", "a/b", "a@b", "[::1", "[]", "[::1]x", "a:80:80", "a:123456", "a,b",
+            "",
+            ":",
+            ":80",
+            "a b",
+            "a/b",
+            "a@b",
+            "u:p@a:80",
+            "a%62",
+            "a!",
+            "a,b",
+            "a\u{e9}",
+            "a:80:80",
+            "a:65536",
+            "a:99999",
+            "a:123456",
+            "a:18446744073709551696",
+            "a:+80",
+            "a:-1",
+            "a: 80",
+            "a:8x",
+            "[",
+            "[]",
+            "[::1",
+            "::1",
+            "[::1]x",
+            "[::1]:65536",
+            "[::1]]",
+            "[[::1]]",
             "[g::]",
+            "[::1::2]",
+            "[1:2:3:4:5:6:7]",
+            "[1:2:3:4:5:6:7:8:9]",
+            "[12345::]",
+            "[:::::]",
+            "[...]",
+            "[fe80::1%25eth0]",
+            "[v1.a]",
+            "[127.0.0.1]",
         ] {
             assert!(!is_authority(bad.as_bytes()), "{bad}");
         }
