@@ -12,7 +12,7 @@ use harness_net::{Recv, Sent, SocketId};
 use super::{Call, SmallMessage, answer, params};
 use crate::kernel::Kernel;
 use crate::memory::user;
-use crate::network::{Network, Receive, Send};
+use crate::network::{Connection, Network, Receive, Send};
 use crate::process::{Process, ProcessIndex};
 use crate::syscall::complete::{Raised, Reply, Ticket, result_part};
 
@@ -77,28 +77,37 @@ fn start_receive(
 /// Answers the receive that waits at connection `id`, if there is anything to
 /// answer. The caller has checked for room in the completion queue.
 pub(crate) fn continue_receive(kernel: &mut Kernel, index: ProcessIndex, id: SocketId) {
-    let Some(receive) = kernel
-        .network
-        .connection_mut(id)
-        .and_then(|connection| connection.receive)
-    else {
-        return;
-    };
+    let done = attempt(
+        kernel,
+        (index, id),
+        |connection| &mut connection.receive,
+        |network, process, receive| match receive_into(network, process, id, receive) {
+            Received::Nothing => None,
+            Received::Bytes(bytes) => Some(finish_message(process, &receive.ticket, bytes)),
+            Received::Broken(raised) => Some(Reply::Raised(raised)),
+        },
+    );
+    if let Some((receive, reply)) = done {
+        answer(kernel, index, receive.ticket, reply);
+    }
+}
+
+/// Tries the call that waits in a slot of a connection, if one does. It leaves
+/// the slot with what came of it, or stays if nothing did.
+fn attempt<W: Copy, R>(
+    kernel: &mut Kernel,
+    (index, id): (ProcessIndex, SocketId),
+    slot: fn(&mut Connection) -> &mut Option<W>,
+    body: impl FnOnce(&mut Network, &Process, &W) -> Option<R>,
+) -> Option<(W, R)> {
     let Kernel {
         processes, network, ..
     } = kernel;
-    let Some(process) = processes.get(index.0).and_then(Option::as_ref) else {
-        return;
-    };
-    let reply = match receive_into(network, process, id, &receive) {
-        Received::Nothing => return,
-        Received::Bytes(bytes) => finish_message(process, &receive.ticket, bytes),
-        Received::Broken(raised) => Reply::Raised(raised),
-    };
-    if let Some(connection) = network.connection_mut(id) {
-        connection.receive = None;
-    }
-    answer(kernel, index, receive.ticket, reply);
+    let waiting = (*slot(network.connection_mut(id)?))?;
+    let process = processes.get(index.0)?.as_ref()?;
+    let outcome = body(network, process, &waiting)?;
+    *slot(network.connection_mut(id)?) = None;
+    Some((waiting, outcome))
 }
 
 enum Received {
@@ -188,37 +197,26 @@ fn start_send(
 /// Answers the send that waits at connection `id`, if there is room to send.
 /// The caller has checked for room in the completion queue.
 pub(crate) fn continue_send(kernel: &mut Kernel, index: ProcessIndex, id: SocketId) {
-    let Some(send) = kernel
-        .network
-        .connection_mut(id)
-        .and_then(|connection| connection.send)
-    else {
-        return;
-    };
-    let Kernel {
-        processes, network, ..
-    } = kernel;
-    let Some(process) = processes.get(index.0).and_then(Option::as_ref) else {
-        return;
-    };
-    let sent = send_from(network, process, id, &send);
-    if matches!(sent, Ok(Sent::WouldBlock)) {
-        return;
-    }
-    if let Some(connection) = network.connection_mut(id) {
-        connection.send = None;
-    }
-    match sent {
-        Ok(Sent::Bytes(bytes)) => {
+    let done = attempt(
+        kernel,
+        (index, id),
+        |connection| &mut connection.send,
+        |network, process, send| match send_from(network, process, id, send) {
+            Ok(Sent::WouldBlock) => None,
+            Ok(Sent::Bytes(bytes)) => Some(Ok(bytes)),
+            Ok(Sent::Closed) => Some(Err(ENDED)),
+            Ok(Sent::Reset) => Some(Err(RESET)),
+            Ok(Sent::Stale) => Some(Err(CLOSED)),
+            Err(raised) => Some(Err(raised)),
+        },
+    );
+    match done {
+        None => {}
+        Some((send, Ok(bytes))) => {
             let message = SmallMessage::new(&[bytes as u64], &[]);
             answer(kernel, index, send.ticket, Reply::Message(message.bytes()));
         }
-        Ok(Sent::Closed) => answer(kernel, index, send.ticket, Reply::Raised(ENDED)),
-        Ok(Sent::Reset) => answer(kernel, index, send.ticket, Reply::Raised(RESET)),
-        Ok(Sent::Stale | Sent::WouldBlock) => {
-            answer(kernel, index, send.ticket, Reply::Raised(CLOSED))
-        }
-        Err(raised) => answer(kernel, index, send.ticket, Reply::Raised(raised)),
+        Some((send, Err(raised))) => answer(kernel, index, send.ticket, Reply::Raised(raised)),
     }
 }
 

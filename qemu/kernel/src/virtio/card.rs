@@ -6,6 +6,7 @@
 use super::memory::{BUFFER_BYTES, Buffer};
 use super::pci::Found;
 use super::queue::{Direction, Interrupts, Queue};
+use crate::device::console::print_line;
 use crate::memory::frames::OutOfFrames;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -107,6 +108,16 @@ pub(crate) struct NetworkCard {
     discard: Buffer,
     /// Whether the receive queue interrupts now.
     armed: Interrupts,
+    health: Health,
+}
+
+/// Whether a card keeps to its side of the queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Health {
+    /// It does.
+    Sound,
+    /// It did not, and was reset: nothing arrives, and what is sent is lost.
+    Failed,
 }
 
 impl NetworkCard {
@@ -143,6 +154,7 @@ impl NetworkCard {
             spare,
             discard,
             armed: Interrupts::Off,
+            health: Health::Sound,
         })
     }
 
@@ -155,6 +167,9 @@ impl NetworkCard {
     /// ends it. Frames that came before the question was asked are reported here.
     #[must_use]
     pub(crate) fn arm(&mut self) -> Arrivals {
+        if self.health == Health::Failed {
+            return Arrivals::None;
+        }
         self.receive.want_interrupts(Interrupts::On);
         self.armed = Interrupts::On;
         if self.receive.has_returns() {
@@ -177,9 +192,21 @@ impl NetworkCard {
     }
 
     fn reclaim(&mut self) {
-        while let Some((buffer, _)) = self.transmit.take() {
-            self.spare.push(buffer);
+        while self.health == Health::Sound {
+            match self.transmit.take() {
+                Ok(Some((buffer, _))) => self.spare.push(buffer),
+                Ok(None) => return,
+                Err(broken) => self.fail(broken.explain()),
+            }
         }
+    }
+
+    /// Gives the card up: after its reset it reads and writes no memory, so what
+    /// it was lent is lost and nothing else.
+    fn fail(&mut self, why: &str) {
+        self.transport.set_status(DeviceStatus::empty());
+        self.health = Health::Failed;
+        print_line!("network card line={} failed: {why}", self.line);
     }
 }
 
@@ -220,27 +247,41 @@ impl FrameDevice for NetworkCard {
         if self.armed == Interrupts::On {
             self.disarm();
         }
-        let (buffer, end) = self.receive.take()?;
-        Some(ReceivedFrame { buffer, end })
+        if self.health == Health::Failed {
+            return None;
+        }
+        match self.receive.take() {
+            Ok(taken) => taken.map(|(buffer, end)| ReceivedFrame { buffer, end }),
+            Err(broken) => {
+                self.fail(broken.explain());
+                None
+            }
+        }
     }
 
     fn recycle(&mut self, frame: ReceivedFrame) {
+        if self.health == Health::Failed {
+            return;
+        }
         // The queue has a descriptor for every receive buffer there is.
-        let given = self.receive.give(frame.buffer, BUFFER_BYTES);
-        debug_assert!(given.is_ok(), "a receive buffer too many");
+        if self.receive.give(frame.buffer, BUFFER_BYTES).is_err() {
+            self.fail("its receive queue has no room for a buffer of its own");
+        }
     }
 
     fn can_transmit(&mut self) -> bool {
         if self.spare.is_empty() {
             self.reclaim();
         }
-        !self.spare.is_empty()
+        // A failed card takes everything, like a wire that ends nowhere.
+        self.health == Health::Failed || !self.spare.is_empty()
     }
 
     fn transmit<R>(&mut self, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R {
         let len = len.min(FRAME_BYTES_MAX);
         let end = HEADER_BYTES.wrapping_add(len);
-        let Some(mut buffer) = self.spare.pop() else {
+        let sound = self.health == Health::Sound;
+        let Some(mut buffer) = self.spare.pop_if(|_| sound) else {
             let (_, body) = self.discard.bytes_mut().split_at_mut(HEADER_BYTES);
             let (frame, _) = body.split_at_mut(len);
             return fill(frame);
@@ -256,6 +297,9 @@ impl FrameDevice for NetworkCard {
     }
 
     fn flush(&mut self) {
+        if self.health == Health::Failed {
+            return;
+        }
         self.transmit.notify(&mut self.transport);
         self.receive.notify(&mut self.transport);
     }

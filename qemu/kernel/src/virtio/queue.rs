@@ -26,6 +26,20 @@ impl Direction {
     }
 }
 
+/// The device has returned a buffer that it was not given, in this direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Broken(Direction);
+
+impl Broken {
+    /// One sentence for the console.
+    pub(crate) const fn explain(self) -> &'static str {
+        match self.0 {
+            Direction::Receive => "it returned a receive buffer that it was not given",
+            Direction::Transmit => "it returned a transmit buffer that it was not given",
+        }
+    }
+}
+
 /// One direction of a card.
 pub(crate) struct Queue<const SIZE: usize> {
     direction: Direction,
@@ -72,20 +86,30 @@ impl<const SIZE: usize> Queue<SIZE> {
         Ok(())
     }
 
-    /// Takes back the next buffer that the device is done with, and how many
-    /// bytes the device says it wrote.
-    pub(crate) fn take(&mut self) -> Option<(Buffer, usize)> {
-        let descriptor = self.ring.peek_used()?;
-        let (mut buffer, length) = self.lent.get_mut(usize::from(descriptor))?.take()?;
-        let bytes = buffer.bytes_mut().get_mut(..length)?;
+    /// Takes back the next buffer that the device is done with, if there is one,
+    /// and how many bytes the device says it wrote.
+    ///
+    /// # Errors
+    /// When the device returns what it does not have. Such a device must not be
+    /// used any more; what it had stays lent to it.
+    pub(crate) fn take(&mut self) -> Result<Option<(Buffer, usize)>, Broken> {
+        let Some(descriptor) = self.ring.peek_used() else {
+            return Ok(None);
+        };
+        let broken = Broken(self.direction);
+        let place = self.lent.get_mut(usize::from(descriptor)).ok_or(broken)?;
+        let (buffer, length) = place.as_mut().ok_or(broken)?;
+        let bytes = buffer.bytes_mut().get_mut(..*length).ok_or(broken)?;
         let popped = match self.direction {
             // SAFETY: these bytes were given under this descriptor.
             Direction::Receive => unsafe { self.ring.pop_used(descriptor, &[], &mut [bytes]) },
             // SAFETY: as above.
             Direction::Transmit => unsafe { self.ring.pop_used(descriptor, &[bytes], &mut []) },
         };
-        let written = usize::try_from(popped.ok()?).ok()?;
-        Some((buffer, written))
+        // It fails if the device has changed its mind since it was asked.
+        let written = popped.map_err(|_| broken)?;
+        let written = usize::try_from(written).map_err(|_| broken)?;
+        Ok(place.take().map(|(buffer, _)| (buffer, written)))
     }
 
     /// Whether the device has returned a buffer that was not taken yet.
