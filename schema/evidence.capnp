@@ -129,4 +129,7 @@ struct Evidence {
     connsHighWater @15 :UInt64;
     bytesInFlight @16 :UInt64;
     bytesHighWater @17 :UInt64;
+    memoryBytes @18 :UInt64;
+    # The service's accounts, and every connection record and slot that was ever
+    # used. 0 from a service that does not tell.
 }

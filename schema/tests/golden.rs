@@ -97,7 +97,17 @@ fn values_encode_to_the_golden_bytes() {
 
 #[test]
 fn golden_evidence_decodes_to_its_values() {
-    let bytes = golden("evidence.bin");
+    decode_evidence("evidence.bin", 2_000_002);
+}
+
+/// Written before the record had the field, and never written again.
+#[test]
+fn evidence_of_an_older_service_decodes_without_its_memory() {
+    decode_evidence("evidence-before-memory.bin", 0);
+}
+
+fn decode_evidence(file: &str, memory_bytes: u64) {
+    let bytes = golden(file);
     let message = serialize::read_message(bytes.as_slice(), ReaderOptions::new()).unwrap();
     let root: evidence_capnp::evidence::Reader<'_> = message.get_root().unwrap();
     assert_eq!(root.get_uptime_ns(), 12_345_678_901);
@@ -118,6 +128,7 @@ fn golden_evidence_decodes_to_its_values() {
         (root.get_bytes_in_flight(), root.get_bytes_high_water()),
         (10, 1_000_001)
     );
+    assert_eq!(root.get_memory_bytes(), memory_bytes);
     let lanes = [
         root.get_anonymous().unwrap(),
         root.get_local_health().unwrap(),

@@ -5,7 +5,7 @@
 //! bindings, field by field.
 //!
 //! ```text
-//! segment table │ root pointer │ Evidence (14 + 3) │ 3 × LaneEvidence (39 + 1) │ 3 × list of statuses
+//! segment table │ root pointer │ Evidence (15 + 3) │ 3 × LaneEvidence (39 + 1) │ 3 × list of statuses
 //! ```
 
 use ingress_ledger::{Lane, OverloadKind, PerLane, RatePolicy};
@@ -14,7 +14,7 @@ use crate::evidence::{Evidence, ServingState};
 use crate::http::status::{Status, StatusCounters};
 use crate::http::write::Text;
 
-const ROOT_DATA: u64 = 14;
+const ROOT_DATA: u64 = 15;
 const ROOT_POINTERS: u64 = 3;
 const LANE_DATA: u64 = 39;
 const LANE_POINTERS: u64 = 1;
@@ -92,6 +92,7 @@ fn write_root(evidence: &Evidence, body: &mut Text<'_>) {
         permits.high_water,
         ledger.bytes_in_flight,
         ledger.bytes_high_water,
+        evidence.memory.count(),
     ] {
         word(body, value);
     }

@@ -64,6 +64,8 @@ fn the_record_says_what_the_line_says() {
         record.get_bytes_high_water(),
         expected.ledger.bytes_high_water
     );
+    assert_eq!(record.get_memory_bytes(), expected.memory.count());
+    assert!(record.get_memory_bytes() > 0);
 
     check_lane(&expected, Anonymous, record.get_anonymous().unwrap());
     check_lane(&expected, LocalHealth, record.get_local_health().unwrap());

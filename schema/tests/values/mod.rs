@@ -214,6 +214,7 @@ pub(crate) fn evidence() -> Vec<u8> {
     root.set_conns_high_water(1000);
     root.set_bytes_in_flight(10);
     root.set_bytes_high_water(1_000_001);
+    root.set_memory_bytes(2_000_002);
     write_message_to_words(&message)
 }
 
@@ -356,6 +357,7 @@ pub(crate) fn spoken(file: &str) -> &'static [&'static str] {
             "routeDenied = 3014",
             "acceptsConsumed = 1038",
             "(status = 429, count = 1287)",
+            "memoryBytes = 2000002",
         ],
         "policy.bin" => &[
             "requestRate = (budget = (perSecond = 50, burst = 100))",
