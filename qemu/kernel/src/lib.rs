@@ -16,5 +16,6 @@ pub mod message;
 pub mod package_budget;
 pub mod program;
 pub mod ready;
+pub mod secret;
 pub mod shares;
 pub mod user_range;

@@ -7,18 +7,20 @@ pub(crate) mod start_info;
 use alloc::string::ToString;
 
 use harness_kernel::boot_package;
+use harness_kernel::secret::Secret;
 use harness_kernel::shares::Shares;
-use harness_net::NetConfig;
+use harness_net::{FrameDevice, NetConfig};
 
 use crate::cpu;
 use crate::device::console::{self, print_line};
 use crate::device::exit::{Ending, leave};
-use crate::device::pic;
+use crate::device::{pic, pit};
 use crate::kernel::{Kernel, SystemFacts};
 use crate::memory::layout::{self, PAGE_BYTES};
 use crate::memory::region::Region;
 use crate::memory::{frames, heap, kernel_map};
 use crate::network::Network;
+use crate::network::card::{self, Card};
 use crate::object::terminal::Terminal;
 use crate::process::ProcessIndex;
 use crate::time;
@@ -60,8 +62,11 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
         Ok(plan) => plan,
         Err(error) => refuse(format_args!("{error}")),
     };
-    let mut network = Network::new(NetConfig::new(secret()));
-    crate::network::card::add_cards(&mut network);
+    let cards = card::start_cards();
+    let secret = secret(&cards);
+    let origin = secret.origin();
+    let mut network = Network::new(NetConfig::new(secret.finish()));
+    card::add_cards(&mut network, cards);
     let mut minted = Minted::new(network.stack.transport_count());
     let processes = match launch::launch(&plan, &mut minted) {
         Ok(processes) => processes,
@@ -71,7 +76,7 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
         refuse(format_args!("{}", error.explain()));
     }
     time::read_date();
-    print_line!("started ns={}", time::now());
+    print_line!("started ns={} entropy={}", time::now(), origin.name());
     crate::kernel::start(Kernel {
         processes,
         running: None,
@@ -118,12 +123,26 @@ fn package_bytes(info: &start_info::StartInfo) -> Option<&'static [u8]> {
     Some(unsafe { core::slice::from_raw_parts(start, length) })
 }
 
-/// Two words that a peer cannot guess; from the processor's random numbers, or
-/// else from its counter.
-fn secret() -> [u64; 2] {
-    [0, 1].map(|salt: u64| {
-        cpu::random_word().unwrap_or_else(|| cpu::time_stamp().rotate_left(17) ^ salt)
-    })
+/// Readings of both clocks that go into the secret.
+const JITTER_READINGS: u32 = 64;
+
+/// What a peer cannot guess: the processor's random numbers where it has them,
+/// the date, the cards' addresses, and the time that readings of one clock take
+/// on the other. Their lowest bits depend on whatever else the machine does.
+fn secret(cards: &[Card]) -> Secret {
+    let random = cpu::random_word().zip(cpu::random_word());
+    let mut secret = Secret::new(random.map(|(first, second)| [first, second]));
+    secret.add(u64::from_le_bytes(time::date_registers()));
+    for card in cards {
+        let [a, b, c, d, e, f] = card.mac();
+        secret.add(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
+    }
+    for _ in 0..JITTER_READINGS {
+        let reading = pit::read_once();
+        secret.add(reading.stamp);
+        secret.add(u64::from(reading.count));
+    }
+    secret
 }
 
 /// Ends a machine whose boot cannot go on.

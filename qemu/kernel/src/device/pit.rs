@@ -65,6 +65,14 @@ pub(crate) fn start_measure() {
     port_write(CHANNEL2, 0xff);
 }
 
+/// Reads both clocks once; the stamp is from before the count.
+pub(crate) fn read_once() -> Reading {
+    let stamp = time_stamp();
+    port_write(CONTROL, 0x80);
+    let count = u16::from_le_bytes([port_read(CHANNEL2), port_read(CHANNEL2)]);
+    Reading { stamp, count }
+}
+
 /// Reads both clocks; of several readings the one that took least.
 pub(crate) fn read() -> Reading {
     let mut best = Reading { stamp: 0, count: 0 };

@@ -1,8 +1,9 @@
 //! The machine's network cards, as transports of the stack.
 
+use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use harness_net::NicConfig;
+use harness_net::{NicConfig, TRANSPORTS_MAX};
 
 use super::Network;
 use crate::device::console::print_line;
@@ -14,19 +15,29 @@ pub(crate) type Card = NetworkCard;
 
 const PREFIX: u8 = 24;
 
-/// Adds the machine's cards to the network, in the order of their slots. One
-/// that cannot be used is told of and ends the list: were those behind it to
-/// move up, a listen grant would silently mean another card. A grant on a card
-/// that is not in the list refuses the boot.
-pub(crate) fn add_cards(network: &mut Network) {
-    for (number, found) in (1_u8..).zip(pci::network_cards()) {
-        let card = match NetworkCard::start(found) {
-            Ok(card) => card,
+/// Starts the machine's cards, in the order of their slots. One that cannot be
+/// used is told of and ends the list: were those behind it to move up, a listen
+/// grant would silently mean another card. A grant on a card that is not in the
+/// list refuses the boot.
+pub(crate) fn start_cards() -> Vec<Card> {
+    let mut cards = Vec::new();
+    // One more than the network takes, which then says so.
+    for (number, found) in (1_u8..).zip(pci::network_cards().take(TRANSPORTS_MAX)) {
+        match NetworkCard::start(found) {
+            Ok(card) => cards.push(card),
             Err(error) => {
                 print_line!("nic{number} unusable: {error}");
-                return;
+                break;
             }
-        };
+        }
+    }
+    cards
+}
+
+/// Adds the cards to the network, in their order; as above, one that cannot be
+/// added ends the list.
+pub(crate) fn add_cards(network: &mut Network, cards: Vec<Card>) {
+    for (number, card) in (1_u8..).zip(cards) {
         let line = card.line();
         let address = address_of(number, 15);
         let config = NicConfig {
