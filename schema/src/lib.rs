@@ -36,6 +36,10 @@ pub const CAP_DISCRIMINATOR_INTERFACE_ID: u64 =
 /// CapSet name under which the kernel injects the discriminator.
 pub const CAP_DISCRIMINATOR_NAME: &str = "discrim";
 
+/// Most processes that one boot starts, init included: what the manifest compiler packs and the
+/// kernel takes.
+pub const PROCESSES_MAX: usize = 8;
+
 /// Method number of `CapDiscriminator.identify`.
 pub const CAP_DISCRIMINATOR_IDENTIFY: u16 = 0;
 

@@ -17,8 +17,7 @@ use ingress_schema::listen::ListenBinding;
 
 use crate::package_budget::{BINARIES_MAX, reader_options};
 
-/// Most processes that one boot starts.
-pub const PROCESSES_MAX: usize = 8;
+pub use ingress_schema::PROCESSES_MAX;
 
 /// What one capability of a process is to refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::error::Fault;
+use crate::files::{PROGRAM_BYTES_MAX, read_bounded};
 use crate::image;
 use crate::location::At;
 use crate::reader::Refused;
@@ -70,10 +71,13 @@ impl Binaries {
 }
 
 fn read(path: &Path, name: &At<String>) -> Result<Vec<u8>, Refused> {
-    std::fs::read(path).map_err(|_| {
-        let fault = Fault::BinaryNotFound {
-            name: name.value.clone(),
-            looked: path.to_owned(),
+    read_bounded(path, PROGRAM_BYTES_MAX).map_err(|fault| {
+        let fault = match fault {
+            Fault::Io(_) => Fault::BinaryNotFound {
+                name: name.value.clone(),
+                looked: path.to_owned(),
+            },
+            fault => fault,
         };
         Refused::new(name.at.clone(), fault)
     })

@@ -10,6 +10,7 @@ impl Fault {
     pub fn cure(&self) -> String {
         match self {
             Self::Io(_) => "check the path and its permissions".into(),
+            Self::FileTooLarge { .. } => "check that the path is the right one".into(),
             Self::Syntax(_) => "correct the line".into(),
             Self::UnknownField { known } => format!("remove it, or use one of: {known}"),
             Self::MissingField => "add it".into(),
@@ -23,6 +24,7 @@ impl Fault {
             Self::NameTooLong { .. } => "shorten the name".into(),
             Self::NameNotPrintable { .. } => "use letters, digits, `_`, `-` and `=`".into(),
             Self::TooManyGrants { .. } => "remove grants or policy fields".into(),
+            Self::TooManyProcesses { .. } => "remove services".into(),
             Self::MarkerAsGrant => "write it under `init.policy`".into(),
             Self::ReservedName => "remove the grant".into(),
             Self::LaneNotAListener { .. } => "set source = \"tcp_listen_authority\"".into(),

@@ -41,6 +41,13 @@ impl ManifestError {
 pub enum Fault {
     /// A file cannot be read or written.
     Io(std::io::Error),
+    /// A file that is read has more bytes than any of its kind, or no end.
+    FileTooLarge {
+        /// The file.
+        file: PathBuf,
+        /// What it may have, in bytes.
+        limit: usize,
+    },
     /// The file is not TOML.
     Syntax(String),
     /// A field that this format does not have; `known` lists those that it has.
@@ -96,6 +103,13 @@ pub enum Fault {
         /// Grants of the process, markers and injected ones included.
         count: usize,
         /// What a CapSet page holds.
+        limit: usize,
+    },
+    /// More processes than the kernel starts.
+    TooManyProcesses {
+        /// Init and the services.
+        count: usize,
+        /// What the kernel starts.
         limit: usize,
     },
     /// A policy marker written as a grant.
@@ -228,6 +242,9 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => write!(f, "{error}"),
+            Self::FileTooLarge { file, limit } => {
+                write!(f, "{} has more than {limit} bytes", file.display())
+            }
             Self::Syntax(message) => write!(f, "this is not TOML: {message}"),
             Self::UnknownField { .. } => f.write_str("there is no such field"),
             Self::MissingField => f.write_str("this field is missing"),
@@ -250,6 +267,12 @@ impl fmt::Display for Fault {
                 write!(
                     f,
                     "{count} grants in one process, and a CapSet page holds {limit}"
+                )
+            }
+            Self::TooManyProcesses { count, limit } => {
+                write!(
+                    f,
+                    "{count} processes, init counted, and the kernel starts {limit}"
                 )
             }
             Self::MarkerAsGrant => f.write_str("a policy marker is written as a grant"),

@@ -6,6 +6,8 @@ use capnp::message::{Builder, HeapAllocator};
 use capos_config::manifest::FromCueValue;
 use capos_config::{CueValue, ManifestBootstrapPlan, SystemManifest, capos_capnp};
 
+use ingress_schema::PROCESSES_MAX;
+
 use crate::binaries::{Binaries, Images};
 use crate::error::{Fault, ManifestError};
 use crate::model::Manifest;
@@ -80,12 +82,25 @@ pub fn check(file: &Path, lane_rules: LaneRules) -> Result<Manifest, ManifestErr
 /// The manifest breaks a rule.
 pub fn check_manifest(manifest: &Manifest, lane_rules: LaneRules) -> Result<(), ManifestError> {
     let in_file = |refused: Refused| refused.of(&manifest.file);
+    check_count(manifest).map_err(in_file)?;
     capset::check(manifest).map_err(in_file)?;
     if lane_rules == LaneRules::Checked {
         lanes::check(manifest).map_err(in_file)?;
         policy::policy(manifest)?;
     }
     validate_published(manifest).map_err(|fault| ManifestError::whole(&manifest.file, fault))
+}
+
+/// Refuses more processes than the kernel starts, at the first that is too many.
+fn check_count(manifest: &Manifest) -> Result<(), Refused> {
+    let (count, limit) = (manifest.services.len().saturating_add(1), PROCESSES_MAX);
+    match manifest.services.get(limit.saturating_sub(1)) {
+        Some(service) => {
+            let at = service.name.at.clone();
+            Err(Refused::new(at, Fault::TooManyProcesses { count, limit }))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Shows the manifest to the published validators, in the form that they know.

@@ -8,6 +8,7 @@ use ingress_schema::listen::Transport;
 use toml::de::DeTable;
 
 use crate::error::{Fault, ManifestError};
+use crate::files::{MANIFEST_BYTES_MAX, read_bounded};
 use crate::location::{At, Location};
 use crate::model::{Grant, GrantKind, Manifest, Marker, Process, Service, System};
 use crate::reader::{Refused, Table, Value, line_of};
@@ -15,11 +16,13 @@ use crate::reader::{Refused, Table, Value, line_of};
 /// Reads one manifest file.
 ///
 /// # Errors
-/// The file cannot be read, is not TOML, or has a field, type or word that the
+/// The file cannot be read, has more than [`MANIFEST_BYTES_MAX`] bytes, is not TOML, or has a field, type or word that the
 /// format does not know.
 pub fn read(file: &Path) -> Result<Manifest, ManifestError> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| ManifestError::whole(file, Fault::Io(error)))?;
+    let whole = |fault| ManifestError::whole(file, fault);
+    let bytes = read_bounded(file, MANIFEST_BYTES_MAX).map_err(whole)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| whole(Fault::Syntax("it is not text in UTF-8".into())))?;
     parse(file, &text)
 }
 

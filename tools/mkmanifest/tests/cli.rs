@@ -101,6 +101,29 @@ fn build_counts_the_kernel_in() {
 }
 
 #[test]
+fn no_path_without_an_end_is_read_on() {
+    let here = directory("cli-endless");
+    let program = "/dev/zero has more than 67108864 bytes; check that the path is the right one";
+    let build = ["build", "x.toml", "--out", "x.bin", "--bin-dir", "."];
+    let binary = [&build[..], &["--bin", "ingress-probe=/dev/zero"]].concat();
+    let kernel = [&build[..], &["--kernel", "/dev/zero"]].concat();
+    for (arguments, at) in [
+        (&binary[..], "x.toml:28: service[0].binary: "),
+        (&kernel[..], "/dev/zero: "),
+        (&["show", "/dev/zero"], "/dev/zero: "),
+    ] {
+        assert_eq!(fails(&here, arguments), format!("{at}{program}\n"));
+    }
+    for command in ["check", "policy", "export"] {
+        let err = fails(&here, &[command, "/dev/zero"]);
+        assert!(
+            err.contains("/dev/zero has more than 1048576 bytes"),
+            "{err}"
+        );
+    }
+}
+
+#[test]
 fn build_does_not_overwrite_its_manifest() {
     let here = directory("cli-overwrite");
     let err = fails(&here, &["build", "x.toml", "--out", "./x.toml"]);

@@ -20,6 +20,45 @@ fn a_file_that_is_not_there_is_refused() {
 }
 
 #[test]
+fn a_file_without_an_end_is_refused() {
+    let error = mkmanifest::read(Path::new("/dev/zero")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "/dev/zero: /dev/zero has more than 1048576 bytes; check that the path is the right one"
+    );
+}
+
+#[test]
+fn a_manifest_that_is_no_text_is_refused() {
+    let here = support::Directory::new("format-text");
+    let file = here.write("x.toml", b"[init]\nbinary = \"\xff\"\n");
+    let error = mkmanifest::read(&file).unwrap_err().to_string();
+    assert!(
+        error.contains("this is not TOML: it is not text"),
+        "{error}"
+    );
+}
+
+#[test]
+fn more_processes_than_the_kernel_starts_are_refused() {
+    let with_services = |count: usize| {
+        let more = (1..count).map(|n| format!("[[service]]\nname = \"s{n}\"\nbinary = \"b\"\n"));
+        [support::VALID.to_owned()]
+            .into_iter()
+            .chain(more)
+            .collect::<String>()
+    };
+    check(&with_services(ingress_schema::PROCESSES_MAX - 1)).unwrap();
+    assert_refused(
+        &with_services(ingress_schema::PROCESSES_MAX),
+        &[
+            "service[7].name: 9 processes, init counted, and the kernel starts 8",
+            "; remove services",
+        ],
+    );
+}
+
+#[test]
 fn an_unknown_field_is_refused_in_every_table() {
     for (part, field, known) in [
         ("[system]", "[system]\ncolour = 1", "hostname, motd"),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use mkmanifest::{Fault, Images, ManifestError, Options};
 
-use super::{BinaryArgs, LaneArgs, read};
+use super::{BinaryArgs, LaneArgs};
 
 /// Compile a manifest and its binaries into a boot package.
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ impl Build {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
         self.spare_the_manifest()?;
         let kernel_bytes = match &self.kernel {
-            Some(kernel) => mkmanifest::loaded_bytes(&read(kernel)?),
+            Some(kernel) => mkmanifest::loaded_bytes(&mkmanifest::read_program(kernel)?),
             None => 0,
         };
         let options = Options {

@@ -8,7 +8,7 @@ pub(crate) mod show;
 
 use std::path::{Path, PathBuf};
 
-use mkmanifest::{Binaries, Fault, LaneRules, ManifestError};
+use mkmanifest::{Binaries, LaneRules};
 
 /// Where binaries come from.
 #[derive(clap::Args)]
@@ -59,8 +59,4 @@ fn name_and_path(text: &str) -> Result<(String, PathBuf), String> {
         }
         _ => Err("expected NAME=PATH".into()),
     }
-}
-
-pub(crate) fn read(file: &Path) -> Result<Vec<u8>, ManifestError> {
-    std::fs::read(file).map_err(|error| ManifestError::whole(file, Fault::Io(error)))
 }

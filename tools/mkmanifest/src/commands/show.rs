@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use mkmanifest::ManifestError;
 
-use super::read;
-
 /// Describe a boot package.
 #[derive(clap::Args)]
 pub(crate) struct Show {
@@ -15,7 +13,7 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
-        let bytes = read(&self.package)?;
+        let bytes = mkmanifest::read_program(&self.package)?;
         print!("{}", mkmanifest::show(&self.package, &bytes)?);
         Ok(())
     }
