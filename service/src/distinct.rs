@@ -12,7 +12,7 @@ use core::fmt;
 use ingress_ledger::Lane;
 
 use crate::grants::listener_name;
-use crate::wire::Identity;
+use crate::wire::{Compared, Identity};
 
 /// Why two listeners, or what is known of one, do not make distinct lanes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -99,15 +99,16 @@ impl Identified {
     }
 }
 
-/// Checks one pair. `same` is the kernel's own comparison of the two slots.
+/// Checks one pair: what each of them is said to be, and what the kernel says of both.
 ///
 /// # Errors
 /// The first alias found, the strongest first.
-pub fn check_pair(left: Identified, right: Identified, same: bool) -> Result<(), DistinctFault> {
+pub fn check_pair([left, right]: [Identified; 2], compared: Compared) -> Result<(), DistinctFault> {
     let (a, b) = (left.identity, right.identity);
-    let alias = if same != (a.object_id == b.object_id) {
+    let is_same = compared == Compared::Same;
+    let alias = if is_same != (a.object_id == b.object_id) {
         Alias::Contradiction
-    } else if same {
+    } else if is_same {
         Alias::SameObject
     } else if a.wildcard || b.wildcard {
         Alias::WildcardOverlap
@@ -177,36 +178,36 @@ mod tests {
         wildcard: false,
     };
 
-    fn pair(left: Identity, right: Identity, same: bool) -> Result<(), DistinctFault> {
-        check_pair(
-            Identified::new(Lane::Anonymous, left)?,
-            Identified::new(Lane::ProviderHealth, right)?,
-            same,
-        )
+    fn pair(left: Identity, right: Identity, compared: Compared) -> Result<(), DistinctFault> {
+        let left = Identified::new(Lane::Anonymous, left)?;
+        let right = Identified::new(Lane::ProviderHealth, right)?;
+        check_pair([left, right], compared)
     }
 
-    fn refusal(left: Identity, right: Identity, same: bool) -> std::string::String {
-        pair(left, right, same).expect_err("is refused").to_string()
+    fn refusal(left: Identity, right: Identity, compared: Compared) -> std::string::String {
+        pair(left, right, compared)
+            .expect_err("is refused")
+            .to_string()
     }
 
     #[test]
     fn distinct_listeners_pass() {
-        assert_eq!(pair(PUBLIC, PROVIDER, false), Ok(()));
+        assert_eq!(pair(PUBLIC, PROVIDER, Compared::Different), Ok(()));
     }
 
     #[test]
     fn one_object_under_two_names_is_refused() {
         assert_eq!(
-            refusal(PUBLIC, PUBLIC, true),
+            refusal(PUBLIC, PUBLIC, Compared::Same),
             "ui_listener and ui_provider_health_listener are the same object"
         );
     }
 
     #[test]
     fn a_kernel_that_contradicts_itself_is_refused() {
-        for (right, same) in [(PROVIDER, true), (PUBLIC, false)] {
+        for (right, compared) in [(PROVIDER, Compared::Same), (PUBLIC, Compared::Different)] {
             assert_eq!(
-                refusal(PUBLIC, right, same),
+                refusal(PUBLIC, right, compared),
                 "ui_listener and ui_provider_health_listener have contradictory identities"
             );
         }
@@ -219,7 +220,7 @@ mod tests {
             ..PROVIDER
         };
         assert_eq!(
-            refusal(PUBLIC, right, false),
+            refusal(PUBLIC, right, Compared::Different),
             "ui_listener and ui_provider_health_listener are on the same transport"
         );
     }
@@ -231,7 +232,7 @@ mod tests {
             ..PROVIDER
         };
         assert_eq!(
-            refusal(PUBLIC, right, false),
+            refusal(PUBLIC, right, Compared::Different),
             "ui_listener and ui_provider_health_listener are on the same port"
         );
     }
@@ -248,7 +249,7 @@ mod tests {
                 ..PROVIDER
             };
             assert_eq!(
-                refusal(left, right, false),
+                refusal(left, right, Compared::Different),
                 "ui_listener and ui_provider_health_listener overlap: \
                  a binding covers every transport"
             );
@@ -265,7 +266,7 @@ mod tests {
             Identity { port: 0, ..PUBLIC },
         ] {
             assert_eq!(
-                refusal(unknown, PROVIDER, false),
+                refusal(unknown, PROVIDER, Compared::Different),
                 "ui_listener cannot be identified"
             );
         }

@@ -143,11 +143,11 @@ fn identify<'a>(calls: &mut Calls<'_>, grants: &Grants) -> Step<'a, PerLane<Opti
             Identified::new(lane, identity).map_err(Refusal::Distinct)
         ));
         for (other_cap, other) in before.into_iter().flatten() {
-            let same = step!(Ok(calls
+            let compared = step!(Ok(calls
                 .compare(discriminator, other_cap, cap)?
                 .map_err(|failure| Refusal::Identify(lane, failure))));
             step!(Ok(
-                distinct::check_pair(other, own, same).map_err(Refusal::Distinct)
+                distinct::check_pair([other, own], compared).map_err(Refusal::Distinct)
             ));
         }
         if let Some(place) = before.get_mut(place) {

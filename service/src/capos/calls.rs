@@ -81,16 +81,16 @@ impl<'a> Calls<'a> {
         Ok(self.decode(completion, wire::identity))
     }
 
-    /// Asks whether two slots refer to one object.
+    /// Asks the kernel to compare what two slots refer to.
     pub(super) fn compare(
         &mut self,
         discriminator: CapId,
         left: CapId,
         right: CapId,
-    ) -> Answer<bool> {
+    ) -> Answer<wire::Compared> {
         let params = wire::compare_params(left.0, right.0);
         let completion = self.call(discriminator, CAP_DISCRIMINATOR_COMPARE, &params)?;
-        Ok(self.decode(completion, wire::same))
+        Ok(self.decode(completion, wire::compared))
     }
 
     /// Binds a listener.

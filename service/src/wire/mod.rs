@@ -25,9 +25,9 @@ pub use frame::{
     DATA_PREFIX_BYTES, NO_PARAMS, ONE_WORD_BYTES, compare_params, frame_data, frame_text, one_word,
 };
 pub use result::{
-    Exception, ExceptionKind, Identity, Listening, TRANSFER_RECORD_BYTES, Transfer, WallTime,
-    bytes_sent, exception, identity, listening, monotonic_ns, random_word, received, same,
-    transfer, wall_time,
+    Compared, Exception, ExceptionKind, Identity, Listening, TRANSFER_RECORD_BYTES, Transfer,
+    WallTime, bytes_sent, compared, exception, identity, listening, monotonic_ns, random_word,
+    received, transfer, wall_time,
 };
 pub use root::{DecodeError, Root};
 

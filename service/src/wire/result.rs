@@ -48,9 +48,22 @@ pub fn identity(message: &[u8]) -> Result<Identity, DecodeError> {
     })
 }
 
+/// What the kernel says of two slots of the service's table.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Compared {
+    /// They hold one object.
+    Same,
+    /// They hold two.
+    Different,
+}
+
 /// Reads the result of `CapDiscriminator.compare`.
-pub fn same(message: &[u8]) -> Result<bool, DecodeError> {
-    Ok(Root::parse(message)?.bool_at(0))
+pub fn compared(message: &[u8]) -> Result<Compared, DecodeError> {
+    Ok(if Root::parse(message)?.bool_at(0) {
+        Compared::Same
+    } else {
+        Compared::Different
+    })
 }
 
 /// Reads the monotonic nanoseconds of `Timer.now`.
