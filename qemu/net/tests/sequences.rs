@@ -4,7 +4,6 @@
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
     clippy::indexing_slicing,
-    clippy::too_many_lines,
     clippy::unwrap_used,
     reason = "a test may panic, and that is how it fails"
 )]
@@ -19,6 +18,7 @@ use harness_net::{
 };
 use proptest::prelude::*;
 use smoltcp::iface::SocketHandle;
+use smoltcp::socket::tcp;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 #[derive(Debug, Clone, Copy)]
@@ -91,109 +91,107 @@ struct Run {
 
 impl Run {
     fn apply(&mut self, step: Step) {
-        let world = &mut self.world;
         match step {
             Step::PeerConnects(n) => {
                 let port = 8080 + u16::from(n % 4);
-                self.peers.push(world.peer.connect(STACK_ADDRESS, port));
+                self.peers
+                    .push(self.world.peer.connect(STACK_ADDRESS, port));
             }
-            Step::PeerSends(n) => {
-                if let Some(peer) = pick(&self.peers, n) {
-                    let socket = world.peer.socket(peer);
-                    if socket.may_send() {
-                        socket.send_slice(&[n; 900]).unwrap();
-                    }
+            Step::PeerSends(n) => self.with_peer(n, |socket| {
+                if socket.may_send() {
+                    socket.send_slice(&[n; 900]).unwrap();
                 }
-            }
-            Step::PeerReads(n) => {
-                if let Some(peer) = pick(&self.peers, n) {
-                    let socket = world.peer.socket(peer);
-                    if socket.can_recv() {
-                        socket.recv(|bytes| (bytes.len(), ())).unwrap();
-                    }
+            }),
+            Step::PeerReads(n) => self.with_peer(n, |socket| {
+                if socket.can_recv() {
+                    socket.recv(|bytes| (bytes.len(), ())).unwrap();
                 }
-            }
-            Step::PeerCloses(n) => {
-                if let Some(peer) = pick(&self.peers, n) {
-                    world.peer.socket(peer).close();
-                }
-            }
-            Step::PeerAborts(n) => {
-                if let Some(peer) = pick(&self.peers, n) {
-                    world.peer.socket(peer).abort();
-                }
-            }
-            Step::Listen(n) => {
-                let (binding, port, options) = binding(world, n);
-                if let Ok(listener) = world.stack.listen(binding, port, options) {
-                    self.listeners.push(listener);
-                }
-            }
+            }),
+            Step::PeerCloses(n) => self.with_peer(n, |socket| socket.close()),
+            Step::PeerAborts(n) => self.with_peer(n, |socket| socket.abort()),
+            Step::Listen(n) => self.listen(n),
             Step::CloseListener(n) => {
                 if let Some(listener) = pick(&self.listeners, n) {
-                    world.stack.close_listener(listener);
+                    self.world.stack.close_listener(listener);
                 }
             }
-            Step::Accept(n) => {
-                if let Some(listener) = pick(&self.listeners, n)
-                    && let Accept::Connection(accepted) = world.stack.accept(listener)
-                {
-                    assert!(!self.sockets.contains(&accepted.socket), "handed out twice");
-                    self.sockets.push(accepted.socket);
-                }
-            }
-            Step::Connect(n) => {
-                let to = match n % 3 {
-                    0 => SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8082 + u16::from(n & 1)),
-                    1 => SocketAddrV4::new(STACK_ADDRESS, 8081),
-                    _ => SocketAddrV4::new(common::PEER_ADDRESS, 9_999),
-                };
-                if let Ok(socket) = world.stack.connect(to) {
-                    self.sockets.push(socket);
-                }
-            }
-            Step::Send(n) => {
-                if let Some(socket) = pick(&self.sockets, n) {
-                    let sent = world.stack.send(socket, &[n; 700]);
-                    assert!(!matches!(sent, Sent::Bytes(0)), "progress or a refusal");
-                }
-            }
-            Step::Recv(n) => {
-                if let Some(socket) = pick(&self.sockets, n) {
-                    let received = world.stack.recv(socket, &mut [0; 300]);
-                    assert!(!matches!(received, Recv::Bytes(0)), "progress or a refusal");
-                }
-            }
-            Step::Close(n) => {
-                if let Some(socket) = pick(&self.sockets, n) {
-                    world.stack.close(socket);
-                }
-            }
-            Step::Abort(n) => {
-                if let Some(socket) = pick(&self.sockets, n) {
-                    world.stack.abort(socket);
-                    assert_eq!(world.stack.recv(socket, &mut [0; 1]), Recv::Stale);
-                }
-            }
-            Step::Release(n) => {
-                if let Some(socket) = pick(&self.sockets, n) {
-                    world.stack.release(socket);
-                    assert_eq!(world.stack.send(socket, b"x"), Sent::Stale);
-                }
-            }
-            Step::Events => {
-                while let Some(event) = world.stack.next_event() {
-                    let known = match event {
-                        Event::Acceptable(id) => self.listeners.contains(&id),
-                        Event::Readable(id)
-                        | Event::Writable(id)
-                        | Event::Connected(id)
-                        | Event::Failed(id) => self.sockets.contains(&id),
-                    };
-                    assert!(known, "an event of something nobody holds: {event:?}");
-                }
-            }
-            Step::Pass(millis) => world.run(u64::from(millis)),
+            Step::Accept(n) => self.accept(n),
+            Step::Connect(n) => self.connect(n),
+            Step::Send(n) => self.with_socket(n, |world, socket| {
+                let sent = world.stack.send(socket, &[n; 700]);
+                assert!(!matches!(sent, Sent::Bytes(0)), "progress or a refusal");
+            }),
+            Step::Recv(n) => self.with_socket(n, |world, socket| {
+                let received = world.stack.recv(socket, &mut [0; 300]);
+                assert!(!matches!(received, Recv::Bytes(0)), "progress or a refusal");
+            }),
+            Step::Close(n) => self.with_socket(n, |world, socket| {
+                world.stack.close(socket);
+            }),
+            Step::Abort(n) => self.with_socket(n, |world, socket| {
+                world.stack.abort(socket);
+                assert_eq!(world.stack.recv(socket, &mut [0; 1]), Recv::Stale);
+            }),
+            Step::Release(n) => self.with_socket(n, |world, socket| {
+                world.stack.release(socket);
+                assert_eq!(world.stack.send(socket, b"x"), Sent::Stale);
+            }),
+            Step::Events => self.take_events(),
+            Step::Pass(millis) => self.world.run(u64::from(millis)),
+        }
+    }
+
+    /// Does something to one of the peer's sockets, if it has any.
+    fn with_peer(&mut self, n: u8, act: impl FnOnce(&mut tcp::Socket<'static>)) {
+        if let Some(peer) = pick(&self.peers, n) {
+            act(self.world.peer.socket(peer));
+        }
+    }
+
+    /// Does something to one of the stack's sockets, if it has handed any out.
+    fn with_socket(&mut self, n: u8, act: impl FnOnce(&mut World, SocketId)) {
+        if let Some(socket) = pick(&self.sockets, n) {
+            act(&mut self.world, socket);
+        }
+    }
+
+    fn listen(&mut self, n: u8) {
+        let (binding, port, options) = binding(&self.world, n);
+        if let Ok(listener) = self.world.stack.listen(binding, port, options) {
+            self.listeners.push(listener);
+        }
+    }
+
+    fn accept(&mut self, n: u8) {
+        if let Some(listener) = pick(&self.listeners, n)
+            && let Accept::Connection(accepted) = self.world.stack.accept(listener)
+        {
+            assert!(!self.sockets.contains(&accepted.socket), "handed out twice");
+            self.sockets.push(accepted.socket);
+        }
+    }
+
+    fn connect(&mut self, n: u8) {
+        let to = match n % 3 {
+            0 => SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8082 + u16::from(n & 1)),
+            1 => SocketAddrV4::new(STACK_ADDRESS, 8081),
+            _ => SocketAddrV4::new(common::PEER_ADDRESS, 9_999),
+        };
+        if let Ok(socket) = self.world.stack.connect(to) {
+            self.sockets.push(socket);
+        }
+    }
+
+    fn take_events(&mut self) {
+        while let Some(event) = self.world.stack.next_event() {
+            let known = match event {
+                Event::Acceptable(id) => self.listeners.contains(&id),
+                Event::Readable(id)
+                | Event::Writable(id)
+                | Event::Connected(id)
+                | Event::Failed(id) => self.sockets.contains(&id),
+            };
+            assert!(known, "an event of something nobody holds: {event:?}");
         }
     }
 
