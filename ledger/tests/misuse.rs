@@ -33,6 +33,11 @@ fn connection() -> ConnectionUse {
     ConnectionUse::new(Lane::Anonymous, Owner(1))
 }
 
+fn ask<'a>(ledger: &mut Ledger<'a>, connection: &mut ConnectionUse) -> IngressReservation<'a> {
+    let asked = ledger.request(connection, FOOTPRINT, Instant::MAX, Some(NOW));
+    asked.unwrap()
+}
+
 #[test]
 #[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
 fn foreign_token_is_refused_without_effect() {
@@ -40,12 +45,8 @@ fn foreign_token_is_refused_without_effect() {
     let (mut mine, mut other) = (open(&issuer), open(&issuer));
     let (mut here, mut there) = (connection(), connection());
     // Like-numbered tickets on both ledgers, so that only the seal tells them apart.
-    let token = mine
-        .request(&mut here, FOOTPRINT, Instant::MAX, Some(NOW))
-        .unwrap();
-    let twin = other
-        .request(&mut there, FOOTPRINT, Instant::MAX, Some(NOW))
-        .unwrap();
+    let token = ask(&mut mine, &mut here);
+    let twin = ask(&mut other, &mut there);
     assert_eq!(token.ticket(), twin.ticket());
     assert!(!other.holds_slot(&token));
     assert_eq!(other.deadline(&token), None);
@@ -66,12 +67,8 @@ fn token_of_another_issuer_is_refused_without_effect() {
     let (issuer, stranger) = (Issuer::new(), Issuer::new());
     let (mut mine, mut other) = (open(&issuer), open(&stranger));
     let (mut here, mut there) = (connection(), connection());
-    let token = mine
-        .request(&mut here, FOOTPRINT, Instant::MAX, Some(NOW))
-        .unwrap();
-    let twin = other
-        .request(&mut there, FOOTPRINT, Instant::MAX, Some(NOW))
-        .unwrap();
+    let token = ask(&mut mine, &mut here);
+    let twin = ask(&mut other, &mut there);
     let refused = mine.cancel(twin, &mut here).unwrap_err();
     assert_eq!(refused.misuse, Misuse::ForeignToken);
     other.cancel(refused.token, &mut there).unwrap();
@@ -88,12 +85,8 @@ fn token_of_another_connection_is_refused_without_effect() {
     let mut ledger = open(&issuer);
     let mut mine = connection();
     let mut other = ConnectionUse::new(Lane::Anonymous, Owner(2));
-    let token = ledger
-        .request(&mut mine, FOOTPRINT, Instant::MAX, Some(NOW))
-        .unwrap();
-    let second = ledger
-        .request(&mut other, FOOTPRINT, Instant::MAX, Some(NOW))
-        .unwrap();
+    let token = ask(&mut ledger, &mut mine);
+    let second = ask(&mut ledger, &mut other);
     let before = ledger.evidence();
     let refused = ledger.complete(token, &mut other).unwrap_err();
     assert_eq!(refused.misuse, Misuse::WrongConnection);
@@ -112,9 +105,7 @@ fn token_of_a_connection_with_nothing_outstanding_is_refused() {
     let issuer = Issuer::new();
     let mut ledger = open(&issuer);
     let mut mine = connection();
-    let token = ledger
-        .request(&mut mine, FOOTPRINT, Instant::MAX, Some(NOW))
-        .unwrap();
+    let token = ask(&mut ledger, &mut mine);
     let refused = ledger.cancel(token, &mut connection()).unwrap_err();
     assert_eq!(refused.misuse, Misuse::WrongConnection);
     ledger.cancel(refused.token, &mut mine).unwrap();
@@ -128,11 +119,7 @@ fn waiting_token_cannot_be_completed() {
     let mut connections: Vec<_> = (0..5).map(|_| connection()).collect();
     let mut held: Vec<_> = connections
         .iter_mut()
-        .map(|one| {
-            ledger
-                .request(one, FOOTPRINT, Instant::MAX, Some(NOW))
-                .unwrap()
-        })
+        .map(|one| ask(&mut ledger, one))
         .collect();
     let before = ledger.evidence();
     let waiting = held.pop().unwrap();
@@ -150,11 +137,7 @@ fn waiting_token_cannot_be_completed() {
 fn dropped_token_is_counted_as_a_leak() {
     let issuer = Issuer::new();
     let mut ledger = open(&issuer);
-    drop(
-        ledger
-            .request(&mut connection(), FOOTPRINT, Instant::MAX, Some(NOW))
-            .unwrap(),
-    );
+    drop(ask(&mut ledger, &mut connection()));
     let evidence = ledger.evidence();
     assert_eq!(evidence.leaked, 1);
     assert_eq!(issuer.leaked(), 1);
@@ -174,18 +157,9 @@ fn dropped_token_is_counted_as_a_leak() {
 fn operation_after_a_leak_fails_a_debug_build() {
     let issuer = Issuer::new();
     let mut ledger = open(&issuer);
-    drop(
-        ledger
-            .request(&mut connection(), FOOTPRINT, Instant::MAX, Some(NOW))
-            .unwrap(),
-    );
+    drop(ask(&mut ledger, &mut connection()));
     assert_eq!(ledger.select_next(NOW), None);
     assert_eq!(ledger.evidence().leaked, 1);
-}
-
-fn ask<'a>(ledger: &mut Ledger<'a>, connection: &mut ConnectionUse) -> IngressReservation<'a> {
-    let asked = ledger.request(connection, FOOTPRINT, Instant::MAX, Some(NOW));
-    asked.unwrap()
 }
 
 /// Whether the operation panics, as it must in a debug build and must not in another.
@@ -240,9 +214,7 @@ fn token_outlives_its_ledger_and_is_foreign_to_the_next() {
     let mut connection = connection();
     let token = {
         let mut ledger = open(&issuer);
-        ledger
-            .request(&mut connection, FOOTPRINT, Instant::MAX, Some(NOW))
-            .unwrap()
+        ask(&mut ledger, &mut connection)
     };
     assert_eq!(issuer.leaked(), 0);
     let mut next = open(&issuer);
