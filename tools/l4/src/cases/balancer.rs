@@ -9,6 +9,7 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Flooded, Reuse};
+use crate::load::sampler::Sampler;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 use crate::tool::haproxy::Haproxy;
 
@@ -49,6 +50,7 @@ fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
         format_args!("{up:?}"),
     );
     session.step("a flood through HAProxy past the public bounds, 10 s");
+    let sampler = Sampler::start(guest.public());
     let mut flood = Flood::of(
         haproxy.address(),
         http::once("GET", "/app.js"),
@@ -65,6 +67,7 @@ fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
         }
         (flooding.join().unwrap_or_default(), states)
     });
+    sampler.record(session, &mut clients);
     clients
         .lane(Lane::Anonymous)
         .status(200, flooded.tally.of(200));

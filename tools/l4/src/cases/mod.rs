@@ -17,6 +17,7 @@ mod release_balance;
 mod route_scope;
 mod scale;
 mod slow_clients;
+mod slowhttptest;
 mod soak;
 mod starvation;
 mod survival;
@@ -96,6 +97,7 @@ pub(crate) const ALL: &[&Case] = &[
     &wrk::CASE,
     &balancer::CASE,
     &slow_clients::CASE,
+    &slowhttptest::CASE,
     &packet_floods::CASE,
     &bad_wire::CASE,
     &tap::CASE,

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::lane::Lane;
 use crate::load::prober::Prober;
+use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 
@@ -46,12 +47,14 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         Duration::from_millis(100),
         Duration::from_secs(5),
     );
+    let sampler = Sampler::start(guest.public());
     let begun = Instant::now();
     let mut held = Vec::new();
     while begun.elapsed() < time {
         held.push(round(session, &mut guest, &mut clients)?);
     }
     let probed = prober.finish();
+    sampler.record(session, &mut clients);
     clients.lane(Lane::ProviderHealth).add(&probed.tally);
     session.figure("rounds", held.len());
     memory(session, &held);

@@ -9,12 +9,13 @@ use crate::session::Bench;
 pub(crate) fn collect(bench: &Bench) -> Versions {
     let mut versions = Versions::new();
     let qemu = bench.artefacts.qemu.to_string_lossy().into_owned();
-    let asked: [(&str, &str, &[&str]); 6] = [
+    let asked: [(&str, &str, &[&str]); 7] = [
         ("qemu", &qemu, &["--version"]),
         ("rustc", "rustc", &["--version"]),
         ("curl", "curl", &["--version"]),
         ("haproxy", "haproxy", &["-v"]),
         ("wrk", "wrk", &["-v"]),
+        ("slowhttptest", "slowhttptest", &["-h"]),
         ("host kernel", "uname", &["-sr"]),
     ];
     for (name, program, arguments) in asked {

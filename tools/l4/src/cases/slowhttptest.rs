@@ -1,0 +1,102 @@
+//! Case `slowhttptest`: the tool that others test servers with, in each of its slow modes,
+//! against the public lane. Its own report lies beside the console's log.
+
+use std::time::Duration;
+
+use crate::cases::{Case, Control, Need, Suite};
+use crate::failure::Failure;
+use crate::guest::Guest;
+use crate::lane::Lane;
+use crate::load::prober::Prober;
+use crate::load::sampler::Sampler;
+use crate::record::Chart;
+use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::tool::slowhttptest::{self, Mode};
+
+pub(crate) const CASE: Case = Case {
+    name: "slowhttptest",
+    title: "slowhttptest finds the public lane serving and takes nothing from the provider's",
+    suite: Suite::Attack,
+    need: Need::Programs(&["slowhttptest"]),
+    run,
+    controls: &[Control {
+        name: "swapped-listeners",
+        breaks: "the slow clients come in on the provider's listener",
+        sabotage: Sabotage::Manifest {
+            of: "three-lanes",
+            instead: "swapped-listeners",
+        },
+        must_fail: "every provider probe is answered 200",
+    }],
+};
+
+/// As many as leave room for the tool's own probe: what happens past the limit is
+/// `slow-clients`' matter.
+const CONNECTIONS: usize = 900;
+const TIME: Duration = Duration::from_secs(12);
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    let guest = session.boot("three-lanes")?;
+    let mut clients = ClientCounts {
+        counting: Counting::AtMost,
+        ..ClientCounts::default()
+    };
+    let sampler = Sampler::start(guest.public());
+    let mut lines = Vec::new();
+    for mode in Mode::ALL {
+        lines.push(attack(session, &guest, &mut clients, mode)?);
+    }
+    session.chart(Chart {
+        title: "provider probe under slowhttptest".into(),
+        unit: "ms".into(),
+        lines,
+    });
+    sampler.record(session, &mut clients);
+    session.settle(guest, &clients).map(drop)
+}
+
+fn attack(
+    session: &mut Session<'_>,
+    guest: &Guest,
+    clients: &mut ClientCounts,
+    mode: Mode,
+) -> Result<(String, Vec<(f64, f64)>), Failure> {
+    let name = mode.name();
+    session.step(format!("{CONNECTIONS} connections, {name}"));
+    let pace = Duration::from_millis(50);
+    let prober = Prober::start(guest.provider(), pace, Duration::from_secs(5));
+    let report = slowhttptest::attack(
+        guest.public(),
+        "/app.js",
+        mode,
+        CONNECTIONS,
+        TIME,
+        session.folder(),
+    )?;
+    let probed = prober.finish();
+    clients.lane(Lane::ProviderHealth).add(&probed.tally);
+    session.check(
+        format!("{name}: every provider probe is answered 200"),
+        probed.all_healthy(),
+        format_args!("{} of {}", probed.healthy(), probed.samples.len()),
+    );
+    session.check_equal(
+        format!("{name}: seconds in which slowhttptest finds the public lane unavailable"),
+        report.unavailable,
+        0,
+    );
+    session.check(
+        format!("{name}: the attack was carried through"),
+        report.connected_most > 0 || report.closed > 0,
+        format_args!("{report:?}"),
+    );
+    session.figure(
+        format!("{name}: slowhttptest's report"),
+        format_args!(
+            "{} connections at most, {} closed by the service, unavailable in {} of {} s",
+            report.connected_most, report.closed, report.unavailable, report.seconds
+        ),
+    );
+    session.figure(format!("{name}: provider probe"), probed.latencies());
+    Ok((name.to_owned(), probed.line()))
+}
