@@ -64,7 +64,7 @@ setup-check: ## Install cargo-deny for `check`
 	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
 
 guest: setup-run smoke ## Build the kernel, the service and the in-guest programs
-	$(CARGO) build --locked --release $(GUEST) $(GUEST_FEATURES)
+	$(CARGO) build --locked --profile guest $(GUEST) $(GUEST_FEATURES)
 
 # The published runtime's own smoke program, from its published source and with its own
 # linker script; only the memory routines that a compiler wants come from us.
@@ -83,11 +83,11 @@ tools: setup-run ## Build the host tools
 broken: setup-run ## Build the deliberately broken services for the negative controls
 	@for feature in $(BROKEN); do \
 		echo "broken: $$feature"; \
-		$(CARGO) build --locked --release -p remote-session-web-ui \
+		$(CARGO) build --locked --profile guest -p remote-session-web-ui \
 			--features "remote-session-web-ui/capos remote-session-web-ui/$$feature" \
 			--target-dir target/broken-build; \
 		mkdir -p "target/broken/$$feature"; \
-		cp target/broken-build/release/remote-session-web-ui "target/broken/$$feature/"; \
+		cp target/broken-build/guest/remote-session-web-ui "target/broken/$$feature/"; \
 	done
 
 run-l4: setup guest tools ## Prove the lanes: boot every case in QEMU (ARGS="--case NAME")

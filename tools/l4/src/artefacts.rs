@@ -12,23 +12,23 @@ use crate::failure::Failure;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Artefacts {
     /// The harness kernel.
-    #[arg(long, default_value = "target/release/harness-kernel", global = true)]
+    #[arg(long, default_value = "target/guest/harness-kernel", global = true)]
     pub(crate) kernel: PathBuf,
     /// The service.
     #[arg(
         long,
-        default_value = "target/release/remote-session-web-ui",
+        default_value = "target/guest/remote-session-web-ui",
         global = true
     )]
     pub(crate) service: PathBuf,
     /// The in-guest client.
-    #[arg(long, default_value = "target/release/ingress-probe", global = true)]
+    #[arg(long, default_value = "target/guest/ingress-probe", global = true)]
     pub(crate) probe: PathBuf,
     /// The runtime's own smoke program.
     #[arg(long, default_value = "target/smoke/capos-rt-smoke", global = true)]
     pub(crate) smoke: PathBuf,
     /// The misbehaving program.
-    #[arg(long, default_value = "target/release/hostile", global = true)]
+    #[arg(long, default_value = "target/guest/hostile", global = true)]
     pub(crate) hostile: PathBuf,
     /// The folder of deliberately broken services, one folder each.
     #[arg(long, default_value = "target/broken", global = true)]

@@ -14,7 +14,7 @@ use mkmanifest::{Binaries, LaneRules};
 #[derive(clap::Args)]
 pub(crate) struct BinaryArgs {
     /// Directory that holds the binaries under their own names.
-    #[arg(long, value_name = "DIR", default_value = "target/release")]
+    #[arg(long, value_name = "DIR", default_value = "target/guest")]
     bin_dir: PathBuf,
     /// One binary from a path of its own; may be given several times.
     #[arg(long = "bin", value_name = "NAME=PATH", value_parser = name_and_path)]
