@@ -16,6 +16,7 @@ pub mod message;
 pub mod package_budget;
 pub mod program;
 pub mod ready;
+pub mod request;
 pub mod secret;
 pub mod shares;
 pub mod user_range;

@@ -1,7 +1,7 @@
 //! Console: bytes and lines to the first serial port, never waiting.
 
-use capos_config::capos_capnp::console;
 use harness_kernel::line_guard::{Ending, Speaker};
+use harness_kernel::request;
 
 use super::{Call, answer, params};
 use crate::device;
@@ -17,17 +17,11 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
     let speaker = Speaker(index.0);
     let written = match call.method {
         0 => params::with(&process.space, &call, |message| {
-            let data = message
-                .get_root::<console::write_params::Reader<'_>>()?
-                .get_data()?;
-            device::console::write(speaker, data, Ending::Open);
+            device::console::write(speaker, request::console_data(message)?, Ending::Open);
             Ok(())
         }),
         1 => params::with(&process.space, &call, |message| {
-            let text = message
-                .get_root::<console::write_line_params::Reader<'_>>()?
-                .get_text()?;
-            device::console::write(speaker, text.as_bytes(), Ending::Line);
+            device::console::write(speaker, request::console_line(message)?, Ending::Line);
             Ok(())
         }),
         _ => Err(Raised::unimplemented()),

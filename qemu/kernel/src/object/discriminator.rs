@@ -2,7 +2,7 @@
 //! process and gives away no authority.
 
 use harness_kernel::cap_table::CapId;
-use ingress_schema::discriminator_capnp::cap_discriminator;
+use harness_kernel::request;
 use ingress_schema::listen::{ListenBinding, Transport};
 
 use super::{Call, Object, SmallMessage, answer, params};
@@ -34,11 +34,7 @@ fn identify(
     call: &Call,
 ) -> Result<([u64; 2], usize), Raised> {
     let process = kernel.process_mut(index).ok_or(EMPTY_SLOT)?;
-    let id = params::with(&process.space, call, |message| {
-        Ok(message
-            .get_root::<cap_discriminator::identify_params::Reader<'_>>()?
-            .get_cap_id())
-    })?;
+    let id = params::with(&process.space, call, request::identified)?;
     let object = held(process, id)?;
     let binding = match object {
         Object::ListenAuthority(which) => kernel.authorities.get(usize::from(which)).copied(),
@@ -63,10 +59,7 @@ fn compare(
     call: &Call,
 ) -> Result<([u64; 2], usize), Raised> {
     let process = kernel.process_mut(index).ok_or(EMPTY_SLOT)?;
-    let (left, right) = params::with(&process.space, call, |message| {
-        let root = message.get_root::<cap_discriminator::compare_params::Reader<'_>>()?;
-        Ok((root.get_left(), root.get_right()))
-    })?;
+    let [left, right] = params::with(&process.space, call, request::compared)?;
     let same = held(process, left)? == held(process, right)?;
     Ok(([u64::from(same), 0], 1))
 }

@@ -1,7 +1,8 @@
 //! EntropySource: the processor's random numbers, or none.
 
-use capos_config::capos_capnp::{EntropyStatus, entropy_source};
+use capos_config::capos_capnp::EntropyStatus;
 use harness_kernel::message::Blob;
+use harness_kernel::request;
 
 use super::{Call, SmallMessage, answer, params};
 use crate::cpu;
@@ -18,11 +19,7 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
         return;
     };
     let wanted = if call.method == 0 {
-        params::with(&process.space, &call, |message| {
-            Ok(message
-                .get_root::<entropy_source::fill_params::Reader<'_>>()?
-                .get_bytes())
-        })
+        params::with(&process.space, &call, request::random_bytes)
     } else {
         Err(Raised::unimplemented())
     };

@@ -1,8 +1,9 @@
 //! LogSink: records of bounded length, to the console.
 
 use capos_config::LogLevel;
-use capos_config::capos_capnp::{LogLevel as WireLevel, log_sink};
+use capos_config::capos_capnp::LogLevel as WireLevel;
 use harness_kernel::line_guard::until_control;
+use harness_kernel::request;
 
 use super::{Call, SmallMessage, answer, params};
 use crate::device::console;
@@ -21,16 +22,13 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
     };
     let accepted = if call.method == 0 {
         params::with(&process.space, &call, |message| {
-            let record = message
-                .get_root::<log_sink::write_params::Reader<'_>>()?
-                .get_record()?;
-            let level = record.get_level()?;
-            if (level as u16) < least {
+            let record = request::log_record(message)?;
+            if (record.level as u16) < least {
                 return Ok(false);
             }
-            let component = cut(record.get_component()?.as_bytes(), COMPONENT_MAX);
-            let text = cut(record.get_message()?.as_bytes(), MESSAGE_MAX);
-            console::write_record(&[b"[log] ", word(level), b" ", component, b": ", text]);
+            let component = cut(record.component, COMPONENT_MAX);
+            let text = cut(record.text, MESSAGE_MAX);
+            console::write_record(&[b"[log] ", word(record.level), b" ", component, b": ", text]);
             Ok(true)
         })
     } else {

@@ -3,8 +3,9 @@
 
 use core::net::{Ipv4Addr, SocketAddrV4};
 
-use capos_config::capos_capnp::{IpAddressFamily, network_manager};
+use capos_config::capos_capnp::IpAddressFamily;
 use harness_kernel::message::Blob;
+use harness_kernel::request;
 use harness_net::{ConnectError, ConnectState, SocketId, TransportId};
 
 use super::listen::check_room;
@@ -61,12 +62,9 @@ fn start_connect(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
         return Ok(());
     };
     let peer = params::with(&process.space, call, |message| {
-        let root = message.get_root::<network_manager::connect_tcp_params::Reader<'_>>()?;
-        Ok(match *root.get_addr()? {
-            [a, b, c, d] => Ok(SocketAddrV4::new(
-                Ipv4Addr::new(a, b, c, d),
-                root.get_port(),
-            )),
+        let (address, port) = request::peer(message)?;
+        Ok(match *address {
+            [a, b, c, d] => Ok(SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), port)),
             ref other if other.len() == 16 => Err(Raised::invalid("ipv6Unsupported")),
             _ => Err(Raised::invalid("malformedAddress")),
         })

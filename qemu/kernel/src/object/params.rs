@@ -1,8 +1,6 @@
 //! Parameters: copied out of the caller's memory before anything is read.
 
-use capnp::message::Reader;
-use capnp::serialize::NoAllocSliceSegments;
-use capos_config::default_reader_options;
+use harness_kernel::request::{self, Message};
 
 use super::Call;
 use crate::cell::KernelCell;
@@ -24,19 +22,14 @@ pub(crate) const MALFORMED: Raised = Raised::invalid("parameters are not the met
 pub(crate) fn with<R>(
     space: &AddressSpace,
     call: &Call,
-    body: impl FnOnce(&Reader<NoAllocSliceSegments<'_>>) -> Result<R, capnp::Error>,
+    body: impl FnOnce(&Message<'_>) -> capnp::Result<R>,
 ) -> Result<R, Raised> {
     let range = call.params.ok_or(MALFORMED)?;
     BUFFER.with(|buffer| {
         let length = usize::try_from(range.length()).map_err(|_| MALFORMED)?;
         let bytes = buffer.0.get_mut(..length).ok_or(MALFORMED)?;
         user::read(space, range, bytes).map_err(|_| MALFORMED)?;
-        let mut rest = &*bytes;
-        let message = capnp::serialize::read_message_from_flat_slice_no_alloc(
-            &mut rest,
-            default_reader_options(),
-        )
-        .map_err(|_| MALFORMED)?;
+        let message = request::message(bytes).map_err(|_| MALFORMED)?;
         body(&message).map_err(|_| MALFORMED)
     })
 }

@@ -2,10 +2,10 @@
 //! at a time; data moves between the caller's pages and the connection's
 //! buffers, once.
 
-use capos_config::capos_capnp::tcp_socket;
 use harness_kernel::message::{
     DATA_PREFIX_BYTES, data_bytes_that_fit, data_message_bytes, data_prefix,
 };
+use harness_kernel::request;
 use harness_kernel::user_range::UserRange;
 use harness_net::{Recv, Sent, SocketId};
 
@@ -51,11 +51,7 @@ fn start_receive(
     let Some(process) = kernel.process_mut(index) else {
         return Ok(());
     };
-    let wanted = params::with(&process.space, call, |message| {
-        Ok(message
-            .get_root::<tcp_socket::recv_params::Reader<'_>>()?
-            .get_max_len())
-    })?;
+    let wanted = params::with(&process.space, call, request::receive_max)?;
     let longest = wanted
         .min(data_bytes_that_fit(call.ticket.result_bytes()))
         .min(RECEIVE_MAX);
@@ -238,10 +234,7 @@ fn send_from(
         params: send.params,
     };
     params::with(&process.space, &call, |message| {
-        let data = message
-            .get_root::<tcp_socket::send_params::Reader<'_>>()?
-            .get_data()?;
-        Ok(network.stack.send(id, data))
+        Ok(network.stack.send(id, request::send_data(message)?))
     })
 }
 

@@ -1,9 +1,10 @@
 //! TerminalSession: lines from and bytes to the second serial port. One call
 //! reads at a time; what arrives while none does stays in the port.
 
-use capos_config::capos_capnp::{self, LineStatus, terminal_session};
+use capos_config::capos_capnp::{LineEcho as WireEcho, LineStatus};
 use capos_lib::line_discipline::{Echo, LineDiscipline, LineEcho, LineOutcome};
 use harness_kernel::message::Blob;
+use harness_kernel::request;
 
 use super::{Call, SmallMessage, answer, params};
 use crate::device::output::{Output, Pumped};
@@ -160,13 +161,10 @@ fn write(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<(), Ra
     };
     params::with(&process.space, call, |message| {
         if call.method == 0 {
-            let root = message.get_root::<terminal_session::write_params::Reader<'_>>()?;
-            terminal.output.push(&[root.get_data()?]);
+            terminal.output.push(&[request::terminal_data(message)?]);
         } else {
-            let root = message.get_root::<terminal_session::write_line_params::Reader<'_>>()?;
-            terminal
-                .output
-                .push(&[root.get_text()?.as_bytes(), b"\r\n"]);
+            let line = request::terminal_line(message)?;
+            terminal.output.push(&[line, b"\r\n"]);
         }
         Ok(())
     })
@@ -185,27 +183,20 @@ fn start_reading(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
         return Err(Raised::overloaded("another call reads the terminal"));
     }
     let mut reader = params::with(&process.space, call, |message| {
-        let request = message
-            .get_root::<terminal_session::read_line_params::Reader<'_>>()?
-            .get_request()?;
-        let echo = match request.get_echo()? {
-            capos_capnp::LineEcho::Visible => LineEcho::Visible,
-            capos_capnp::LineEcho::Hidden => LineEcho::Hidden,
+        let wanted = request::line_wanted(message)?;
+        let echo = match wanted.echo {
+            WireEcho::Visible => LineEcho::Visible,
+            WireEcho::Hidden => LineEcho::Hidden,
         };
-        let longest = usize::try_from(request.get_max_bytes()).unwrap_or(usize::MAX);
         let mut reader = Reader {
             process: index,
             ticket: call.ticket,
-            discipline: LineDiscipline::new(echo, request.get_allow_empty(), longest),
+            discipline: LineDiscipline::new(echo, wanted.allow_empty, wanted.bytes_max),
             prompt: [0; PROMPT_MAX],
             prompt_length: 0,
             status: None,
         };
-        for (target, &source) in reader
-            .prompt
-            .iter_mut()
-            .zip(request.get_prompt()?.as_bytes())
-        {
+        for (target, &source) in reader.prompt.iter_mut().zip(wanted.prompt) {
             *target = source;
             reader.prompt_length = reader.prompt_length.saturating_add(1);
         }

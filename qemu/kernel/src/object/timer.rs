@@ -1,6 +1,6 @@
 //! Timer: the monotonic clock, and sleeps, of which a process has few.
 
-use capos_config::capos_capnp::timer;
+use harness_kernel::request;
 
 use super::{Call, SmallMessage, answer, params};
 use crate::kernel::Kernel;
@@ -38,11 +38,7 @@ fn sleep(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<(), Ra
     let Some(process) = kernel.process_mut(index) else {
         return Ok(());
     };
-    let duration = params::with(&process.space, call, |message| {
-        Ok(message
-            .get_root::<timer::sleep_params::Reader<'_>>()?
-            .get_duration_ns())
-    })?;
+    let duration = params::with(&process.space, call, request::sleep_nanoseconds)?;
     let free = process
         .sleeps
         .iter_mut()
