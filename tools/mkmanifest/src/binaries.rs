@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::error::Fault;
+use crate::error::{Fault, FileFault, PackageFault};
 use crate::files::{PROGRAM_BYTES_MAX, read_bounded};
 use crate::image;
 use crate::location::At;
@@ -60,7 +60,7 @@ impl Binaries {
             Images::AsGiven => Ok(bytes),
             Images::Loadable => image::loadable(&bytes).map_err(|reason| {
                 let name_of = name.value.clone();
-                let fault = Fault::BinaryNotLoadable {
+                let fault = PackageFault::BinaryNotLoadable {
                     name: name_of,
                     reason,
                 };
@@ -73,11 +73,11 @@ impl Binaries {
 fn read(path: &Path, name: &At<String>) -> Result<Vec<u8>, Refused> {
     read_bounded(path, PROGRAM_BYTES_MAX).map_err(|fault| {
         let fault = match fault {
-            Fault::Io(_) => Fault::BinaryNotFound {
-                name: name.value.clone(),
-                looked: path.to_owned(),
-            },
-            fault => fault,
+            FileFault::Io(_) => {
+                let (name, looked) = (name.value.clone(), path.to_owned());
+                PackageFault::BinaryNotFound { name, looked }.into()
+            }
+            FileFault::FileTooLarge { .. } => Fault::from(fault),
         };
         Refused::new(name.at.clone(), fault)
     })

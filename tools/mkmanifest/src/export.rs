@@ -9,9 +9,8 @@ use std::fmt::Write;
 use capos_config::CueValue;
 use serde_json::{Map, Value};
 
-use crate::Fault;
 use crate::binaries::{Binaries, Images};
-use crate::error::ManifestError;
+use crate::error::{FileFault, ManifestError};
 use crate::model::Manifest;
 use crate::tree::{self, BinaryEntry, BindingForm};
 
@@ -37,7 +36,7 @@ pub fn export(manifest: &Manifest, binaries: Option<&Binaries>) -> Result<String
     let root = tree::root(manifest, entries, BindingForm::Published);
     serde_json::to_string_pretty(&json(&root))
         .map(|text| text + "\n")
-        .map_err(|error| ManifestError::whole(&manifest.file, Fault::Io(error.into())))
+        .map_err(|error| ManifestError::whole(&manifest.file, FileFault::Io(error.into())))
 }
 
 fn json(value: &CueValue) -> Value {

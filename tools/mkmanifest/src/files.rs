@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::{Fault, ManifestError};
+use crate::error::{FileFault, ManifestError};
 
 /// Most bytes of a manifest, a hundred times what any has.
 pub const MANIFEST_BYTES_MAX: usize = 1 << 20;
@@ -15,16 +15,16 @@ pub const PROGRAM_BYTES_MAX: usize = 64 << 20;
 /// Reads a file that has at most `limit` bytes.
 ///
 /// # Errors
-/// [`Fault::Io`], or [`Fault::FileTooLarge`] as soon as there is one byte more.
-pub(crate) fn read_bounded(file: &Path, limit: usize) -> Result<Vec<u8>, Fault> {
+/// [`FileFault::Io`], or [`FileFault::FileTooLarge`] as soon as there is one byte more.
+pub(crate) fn read_bounded(file: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {
     let mut bytes = Vec::new();
     let more = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     File::open(file)
         .and_then(|open| open.take(more).read_to_end(&mut bytes))
-        .map_err(Fault::Io)?;
+        .map_err(FileFault::Io)?;
     if bytes.len() > limit {
         let file = file.to_owned();
-        return Err(Fault::FileTooLarge { file, limit });
+        return Err(FileFault::FileTooLarge { file, limit });
     }
     Ok(bytes)
 }
@@ -48,9 +48,9 @@ mod tests {
         assert_eq!(read_bounded(&file, 100).unwrap(), [7; 100]);
         assert!(matches!(
             read_bounded(&file, 99),
-            Err(Fault::FileTooLarge { limit: 99, .. })
+            Err(FileFault::FileTooLarge { limit: 99, .. })
         ));
         std::fs::remove_file(&file).unwrap();
-        assert!(matches!(read_bounded(&file, 100), Err(Fault::Io(_))));
+        assert!(matches!(read_bounded(&file, 100), Err(FileFault::Io(_))));
     }
 }

@@ -9,7 +9,7 @@ use ingress_schema::listen::Transport;
 use remote_session_web_ui::grants::listener_name;
 use remote_session_web_ui::policy::{MARKER_PREFIX, Marker, Value};
 
-use crate::error::{Fault, GrantPair};
+use crate::error::{GrantPair, LaneFault, ProcessFault};
 use crate::location::Location;
 use crate::model::{Grant, GrantKind, Manifest};
 use crate::reader::Refused;
@@ -25,7 +25,10 @@ pub(crate) fn check(manifest: &Manifest) -> Result<(), Refused> {
         .filter_map(|lane| find(grants, lane))
         .collect();
     if manifest.init.binary.value == WEB_UI && lanes.is_empty() {
-        return Err(Refused::new(manifest.init.binary.at.clone(), Fault::NoLane));
+        return Err(Refused::new(
+            manifest.init.binary.at.clone(),
+            LaneFault::NoLane,
+        ));
     }
     check_sources(&lanes)?;
     check_pairs(&lanes)?;
@@ -48,7 +51,7 @@ fn check_sources(lanes: &[&Grant]) -> Result<(), Refused> {
             let source = grant.source().to_string();
             return Err(Refused::new(
                 grant.at.clone(),
-                Fault::LaneNotAListener { source },
+                LaneFault::LaneNotAListener { source },
             ));
         }
     }
@@ -93,11 +96,11 @@ fn check_pair(earlier: &Grant, later: &Grant) -> Result<(), Refused> {
     };
     let refuse = |at, fault| Err(Refused::new(at, fault));
     if first == second {
-        return refuse(later.at.clone(), Fault::SameObject { grants });
+        return refuse(later.at.clone(), LaneFault::SameObject { grants });
     }
     if first.transport() == Transport::Any {
         let at = part(earlier, transport_of);
-        return refuse(at, Fault::WildcardOverlap { grants });
+        return refuse(at, LaneFault::WildcardOverlap { grants });
     }
     if second.transport() == Transport::Any {
         let grants = GrantPair {
@@ -105,16 +108,16 @@ fn check_pair(earlier: &Grant, later: &Grant) -> Result<(), Refused> {
             second: grants.first,
         };
         let at = part(later, transport_of);
-        return refuse(at, Fault::WildcardOverlap { grants });
+        return refuse(at, LaneFault::WildcardOverlap { grants });
     }
     if first.port() == second.port() {
         let port = first.port().get();
-        return refuse(part(later, port_of), Fault::SamePort { grants, port });
+        return refuse(part(later, port_of), LaneFault::SamePort { grants, port });
     }
     if first.transport() == second.transport() {
         let transport = first.transport();
         let at = part(later, transport_of);
-        return refuse(at, Fault::SameTransport { grants, transport });
+        return refuse(at, LaneFault::SameTransport { grants, transport });
     }
     Ok(())
 }
@@ -126,7 +129,7 @@ fn check_transports(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused
             .is_some_and(|binding| binding.transport() == Transport::Any)
         {
             let at = part(grant, transport_of);
-            return Err(Refused::new(at, Fault::WildcardLane));
+            return Err(Refused::new(at, LaneFault::WildcardLane));
         }
     }
     let Some((local, transport)) = local_transport(manifest) else {
@@ -136,7 +139,7 @@ fn check_transports(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused
         return Ok(());
     }
     let at = part(local, transport_of);
-    Err(Refused::new(at, Fault::LocalLaneOutside { transport }))
+    Err(Refused::new(at, LaneFault::LocalLaneOutside { transport }))
 }
 
 fn local_transport(manifest: &Manifest) -> Option<(&Grant, Transport)> {
@@ -168,7 +171,10 @@ fn check_others(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused> {
                     first: lane.at.clone(),
                     second: other.at.clone(),
                 };
-                return Err(Refused::new(other.at.clone(), Fault::LaneShared { grants }));
+                return Err(Refused::new(
+                    other.at.clone(),
+                    LaneFault::LaneShared { grants },
+                ));
             }
         }
     }
@@ -179,7 +185,7 @@ fn check_others(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused> {
 fn check_marker_grants(manifest: &Manifest) -> Result<(), Refused> {
     for grant in &manifest.init.grants {
         if grant.name.starts_with(MARKER_PREFIX) {
-            return Err(Refused::new(grant.at.clone(), Fault::MarkerAsGrant));
+            return Err(Refused::new(grant.at.clone(), ProcessFault::MarkerAsGrant));
         }
     }
     Ok(())
@@ -195,7 +201,7 @@ fn check_exemption(manifest: &Manifest) -> Result<(), Refused> {
     });
     match exempt {
         Some(marker) if transport != Transport::Loopback => {
-            let fault = Fault::RateExemptOutside { transport };
+            let fault = LaneFault::RateExemptOutside { transport };
             Err(Refused::new(marker.at.clone(), fault))
         }
         _ => Ok(()),

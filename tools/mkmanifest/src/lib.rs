@@ -16,7 +16,6 @@
 
 mod binaries;
 mod capset;
-mod cure;
 mod error;
 mod export;
 mod files;
@@ -33,7 +32,10 @@ mod show;
 mod tree;
 
 pub use binaries::{Binaries, Images};
-pub use error::{Fault, GrantPair, ManifestError};
+pub use error::{
+    Fault, FieldFault, FileFault, GrantPair, LaneFault, ManifestError, PackageFault, PolicyFault,
+    ProcessFault,
+};
 pub use export::export;
 pub use files::{MANIFEST_BYTES_MAX, PROGRAM_BYTES_MAX, read_program};
 pub use image::loaded_bytes;

@@ -7,7 +7,7 @@ use capos_config::{CueValue, KernelCapSource, LogLevel};
 use ingress_schema::listen::Transport;
 use toml::de::DeTable;
 
-use crate::error::{Fault, ManifestError};
+use crate::error::{FieldFault, ManifestError, ProcessFault};
 use crate::files::{MANIFEST_BYTES_MAX, read_bounded};
 use crate::location::{At, Location};
 use crate::model::{Grant, GrantKind, Manifest, Marker, Process, Service, System};
@@ -19,10 +19,12 @@ use crate::reader::{Refused, Table, Value, line_of};
 /// The file cannot be read, has more than [`MANIFEST_BYTES_MAX`] bytes, is not TOML, or has a field, type or word that the
 /// format does not know.
 pub fn read(file: &Path) -> Result<Manifest, ManifestError> {
-    let whole = |fault| ManifestError::whole(file, fault);
-    let bytes = read_bounded(file, MANIFEST_BYTES_MAX).map_err(whole)?;
-    let text = String::from_utf8(bytes)
-        .map_err(|_| whole(Fault::Syntax("it is not text in UTF-8".into())))?;
+    let bytes = read_bounded(file, MANIFEST_BYTES_MAX)
+        .map_err(|fault| ManifestError::whole(file, fault))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        let fault = FieldFault::Syntax("it is not text in UTF-8".into());
+        ManifestError::whole(file, fault)
+    })?;
     parse(file, &text)
 }
 
@@ -37,7 +39,7 @@ pub fn parse(file: &Path, text: &str) -> Result<Manifest, ManifestError> {
             line: line_of(text, span.start),
             field: String::new(),
         }),
-        fault: Box::new(Fault::Syntax(error.message().to_owned())),
+        fault: Box::new(FieldFault::Syntax(error.message().to_owned()).into()),
     })?;
     manifest(file, Table::root(text, root.get_ref())).map_err(|refused| refused.of(file))
 }
@@ -104,7 +106,7 @@ fn system(mut table: Table<'_>) -> Result<System, Refused> {
 fn log_level(value: &Value<'_>) -> Result<LogLevel, Refused> {
     let word = value.string()?.value;
     LogLevel::from_cue_value(&CueValue::text(word.as_str())).map_err(|_| {
-        value.refuse(Fault::UnknownWord {
+        value.refuse(FieldFault::UnknownWord {
             found: word,
             expected: "debug, info, warn, error".into(),
         })
@@ -128,7 +130,7 @@ fn name(value: &Value<'_>) -> Result<At<String>, Refused> {
     let name = value.string()?;
     if name.value.is_empty() || !name.value.bytes().all(|byte| byte.is_ascii_graphic()) {
         let name = name.value;
-        return Err(value.refuse(Fault::NameNotPrintable { name }));
+        return Err(value.refuse(ProcessFault::NameNotPrintable { name }));
     }
     Ok(name)
 }
@@ -152,7 +154,10 @@ fn grant(name: String, value: &Value<'_>) -> Result<Grant, Refused> {
         if source == KernelCapSource::TcpListenAuthority {
             // A bare authority would listen anywhere; its binding must be said.
             let field = format!("{}.transport", at.field);
-            return Err(Refused::new(Location { field, ..at }, Fault::MissingField));
+            return Err(Refused::new(
+                Location { field, ..at },
+                FieldFault::MissingField,
+            ));
         }
         let kind = GrantKind::Object { source, badge: 0 };
         return Ok(Grant { name, at, kind });
@@ -168,7 +173,7 @@ fn grant(name: String, value: &Value<'_>) -> Result<Grant, Refused> {
         for binding in ["transport", "port"] {
             if let Some(field) = table.take(binding) {
                 let source = source.to_string();
-                return Err(field.refuse(Fault::BindingOnOtherSource { source }));
+                return Err(field.refuse(FieldFault::BindingOnOtherSource { source }));
             }
         }
         let badge = match table.take("badge") {
@@ -184,7 +189,7 @@ fn grant(name: String, value: &Value<'_>) -> Result<Grant, Refused> {
 fn source(value: &Value<'_>) -> Result<KernelCapSource, Refused> {
     let word = value.string()?.value;
     KernelCapSource::from_cue_value(&CueValue::text(word.as_str())).map_err(|_| {
-        value.refuse(Fault::UnknownWord {
+        value.refuse(FieldFault::UnknownWord {
             found: word,
             expected: "the published kernel capability sources, as `console`, `timer`, \
                        `tcp_listen_authority`, `network_manager`"
@@ -198,7 +203,7 @@ fn transport(value: &Value<'_>) -> Result<At<Transport>, Refused> {
     word.parse()
         .map(|transport| value.with(transport))
         .map_err(|_| {
-            value.refuse(Fault::UnknownWord {
+            value.refuse(FieldFault::UnknownWord {
                 found: word,
                 expected: "loopback, nic1, nic2, ... in PCI order".into(),
             })

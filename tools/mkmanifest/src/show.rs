@@ -6,7 +6,7 @@ use std::path::Path;
 use capos_config::{CapSource, KernelCapSource, ManifestBootstrapPlan};
 use ingress_schema::listen::ListenBinding;
 
-use crate::error::{Fault, ManifestError};
+use crate::error::{FileFault, ManifestError, PackageFault};
 
 /// The description; `file` is the package's name in errors.
 ///
@@ -17,10 +17,10 @@ pub fn show(file: &Path, package: &[u8]) -> Result<String, ManifestError> {
     let mut options = capos_config::default_reader_options();
     options.traversal_limit_in_words(Some(package.len().div_ceil(8).saturating_mul(2)));
     let plan = ManifestBootstrapPlan::from_capnp_bytes_with_options(package, options)
-        .map_err(|error| ManifestError::whole(file, Fault::NotAPackage(error)))?;
+        .map_err(|error| ManifestError::whole(file, PackageFault::NotAPackage(error)))?;
     let mut text = String::new();
     describe(&mut text, package.len(), &plan)
-        .map_err(|error| ManifestError::whole(file, Fault::Io(std::io::Error::other(error))))?;
+        .map_err(|error| ManifestError::whole(file, FileFault::Io(std::io::Error::other(error))))?;
     Ok(text)
 }
 

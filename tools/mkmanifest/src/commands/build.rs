@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mkmanifest::{Fault, Images, ManifestError, Options};
+use mkmanifest::{FileFault, Images, ManifestError, Options};
 
 use super::{BinaryArgs, LaneArgs};
 
@@ -45,7 +45,7 @@ impl Build {
         };
         let package = mkmanifest::build(&self.manifest, &self.binaries.binaries(), options)?;
         std::fs::write(&self.out, &package)
-            .map_err(|error| ManifestError::whole(&self.out, Fault::Io(error)))?;
+            .map_err(|error| ManifestError::whole(&self.out, FileFault::Io(error)))?;
         println!("{}: {} bytes", self.out.display(), package.len());
         Ok(())
     }
@@ -58,7 +58,7 @@ impl Build {
         };
         if is_manifest {
             let error = std::io::Error::other("the package would overwrite its manifest");
-            return Err(ManifestError::whole(&self.out, Fault::Io(error)));
+            return Err(ManifestError::whole(&self.out, FileFault::Io(error)));
         }
         Ok(())
     }

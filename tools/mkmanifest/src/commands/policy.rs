@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mkmanifest::{Fault, ManifestError};
+use mkmanifest::{FileFault, LaneFault, ManifestError};
 
 use super::LaneArgs;
 
@@ -20,9 +20,11 @@ impl Policy {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
         let manifest = mkmanifest::check(&self.manifest, self.lanes.rules(&self.manifest))?;
         let policy = mkmanifest::policy(&manifest)?
-            .ok_or_else(|| ManifestError::whole(&self.manifest, Fault::NoLane))?;
+            .ok_or_else(|| ManifestError::whole(&self.manifest, LaneFault::NoLane))?;
         std::io::stdout()
             .write_all(&mkmanifest::policy_record(&policy))
-            .map_err(|error| ManifestError::whole(Path::new("standard output"), Fault::Io(error)))
+            .map_err(|error| {
+                ManifestError::whole(Path::new("standard output"), FileFault::Io(error))
+            })
     }
 }
