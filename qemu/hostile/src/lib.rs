@@ -55,7 +55,7 @@ const fn finds(name: &'static str) -> Deed {
 pub const WITNESS: &str = "do_witness";
 
 /// Every deed.
-pub const DEEDS: [Deed; 27] = [
+pub const DEEDS: [Deed; 28] = [
     faults("do_read_null", "page fault"),
     faults("do_read_kernel", "page fault"),
     faults("do_write_code", "page fault"),
@@ -92,6 +92,7 @@ pub const DEEDS: [Deed; 27] = [
     finds("do_many_sleeps"),
     finds("do_fill_completions"),
     finds("do_use_objects"),
+    finds("do_random_calls"),
     faults("do_leave_connections", "page fault"),
     finds("do_take_over"),
     Deed {

@@ -9,6 +9,7 @@ mod faults;
 mod forge;
 mod network;
 mod objects;
+mod random;
 mod registers;
 mod requests;
 mod witness;
@@ -60,6 +61,7 @@ fn hostile_main(mut runtime: Runtime) -> i64 {
         "do_take_over" => return network::take_over(&mut runtime),
         "do_fill_completions" => return requests::fill_completions(),
         "do_forge_lines" => return forge::forge_lines(&mut runtime),
+        "do_random_calls" => return random::random_calls(&mut runtime),
         "do_use_objects" => return objects::use_objects(&mut runtime),
         "do_odd_flags" => return registers::odd_flags(),
         "do_keep_registers" => return registers::keep_registers(),

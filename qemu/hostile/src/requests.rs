@@ -41,7 +41,7 @@ pub(crate) const EMPTY: CapSqe = CapSqe {
 };
 
 /// The queues, used directly; no client of the runtime is live meanwhile.
-struct Queues;
+pub(crate) struct Queues;
 
 impl Queues {
     fn header() -> *mut CapRingHeader {
@@ -56,7 +56,7 @@ impl Queues {
         Self::take()
     }
 
-    fn submit(request: &CapSqe) {
+    pub(crate) fn submit(request: &CapSqe) {
         let page = Self::header().cast::<u8>();
         // SAFETY: the ring page is mapped, and this program's alone.
         unsafe {
@@ -67,7 +67,7 @@ impl Queues {
         }
     }
 
-    fn take() -> CapCqe {
+    pub(crate) fn take() -> CapCqe {
         let page = Self::header().cast::<u8>();
         // SAFETY: as above.
         unsafe {

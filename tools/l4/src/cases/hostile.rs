@@ -43,6 +43,7 @@ const MANIFESTS: &[&str] = &[
     "hostile-network",
     "hostile-objects",
     "hostile-lines",
+    "hostile-calls",
     "hostile-spin",
 ];
 
