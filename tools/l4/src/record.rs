@@ -39,6 +39,51 @@ pub(crate) struct Chart {
     pub(crate) lines: Vec<(String, Vec<(f64, f64)>)>,
 }
 
+/// Where a probe stood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Side {
+    /// On the host: QEMU's network and the host's scheduler take part.
+    Outside,
+    /// In the guest, by the guest's own clock.
+    Inside,
+}
+
+/// The provider's probe under one load, beside an idle guest's just before it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ProbeRow {
+    /// The load.
+    pub(crate) load: String,
+    /// Where the probe stood.
+    pub(crate) side: Side,
+    /// Probes sent.
+    pub(crate) asked: u64,
+    /// Probes answered 200.
+    pub(crate) answered: u64,
+    /// Latency at p50, p90 and p99, in milliseconds.
+    pub(crate) loaded_ms: [f64; 3],
+    /// The same of the idle guest.
+    pub(crate) idle_ms: [f64; 3],
+    /// The longest latency, in milliseconds.
+    pub(crate) max_ms: f64,
+    /// The longest time without an answer, in milliseconds.
+    pub(crate) gap_ms: f64,
+    /// What the host gave QEMU of the processor time that it asked for, 0 to 1.
+    pub(crate) host_share: f64,
+}
+
+impl ProbeRow {
+    /// What is aimed at, in multiples of idle: p50, p90, p99.
+    pub(crate) const GOAL: [f64; 3] = [2.0, 2.0, 3.0];
+
+    /// The latencies as multiples of the idle guest's.
+    pub(crate) fn ratios(&self) -> [f64; 3] {
+        let [p50, p90, p99] = self.loaded_ms;
+        let [i50, i90, i99] = self.idle_ms.map(|ms| ms.max(1e-6));
+        [p50 / i50, p90 / i90, p99 / i99]
+    }
+}
+
 /// One machine that a case booted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Boot {
@@ -69,6 +114,9 @@ pub(crate) struct Record {
     pub(crate) checks: Vec<Check>,
     /// The figures, in order.
     pub(crate) figures: Vec<Figure>,
+    /// The provider's probe under each load.
+    #[serde(default)]
+    pub(crate) probes: Vec<ProbeRow>,
     /// The charts.
     pub(crate) charts: Vec<Chart>,
     /// The machines, in order.

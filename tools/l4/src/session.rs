@@ -20,7 +20,7 @@ use crate::machine::Machine;
 use crate::machine::console::Console;
 use crate::machine::spec::{Backend, HostPort, Interrupts, MachineSpec, Nic};
 use crate::package;
-use crate::record::{Boot, Chart, Check, Figure, Record};
+use crate::record::{Boot, Chart, Check, Figure, ProbeRow, Record};
 
 /// How long counts may take to agree, and a machine to end.
 const SETTLE_WITHIN: Duration = Duration::from_secs(30);
@@ -168,6 +168,11 @@ impl<'bench> Session<'bench> {
             name: name.into(),
             value: value.to_string(),
         });
+    }
+
+    /// Records the provider's probe under a load.
+    pub(crate) fn probes(&mut self, rows: [ProbeRow; 2]) {
+        self.record.probes.extend(rows);
     }
 
     /// Records a chart.

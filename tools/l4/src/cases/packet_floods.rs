@@ -68,11 +68,11 @@ pub(crate) fn floods(
     session.step("idle baseline");
     let idle = watch(&mut guest, IDLE_FOR, |_| std::thread::sleep(IDLE_FOR))?;
     count(&mut clients, &idle);
-    session.figure("idle: provider probe", idle.beside(&idle));
+    session.probes(idle.rows("idle", &idle));
     let mut lines = vec![("idle".to_owned(), idle.outside.line())];
     for kind in Kind::ALL {
         let watched = flood(session, &mut guest, injector, &mut clients, kind)?;
-        session.figure(kind.name(), watched.beside(&idle));
+        session.probes(watched.rows(kind.name(), &idle));
         lines.push((kind.name().to_owned(), watched.outside.line()));
     }
     session.chart(Chart {

@@ -227,7 +227,7 @@ fn await_open(watcher: &mut Pinned, clients: &mut ClientCounts, expected: usize)
         let Ok(answer) = answer else { break };
         let told = answer
             .json()
-            .and_then(|json| json["lanes"][0]["conns"].as_u64());
+            .and_then(|json| json.pointer("/lanes/0/conns")?.as_u64());
         open = told
             .and_then(|count| count.try_into().ok())
             .unwrap_or_default();

@@ -68,7 +68,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
             provider.add(&one.inside.tally());
         }
         loaded.judge(session, name);
-        session.figure(*name, loaded.beside(&idle));
+        session.probes(loaded.rows(name, &idle));
         lines.push(((*name).to_owned(), loaded.outside.line()));
     }
     session.chart(Chart {

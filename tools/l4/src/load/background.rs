@@ -69,8 +69,7 @@ mod tests {
         assert!(Background::start(count).finish() > 0);
         let (ended, end) = std::sync::mpsc::channel();
         drop(Background::start(move |stop| {
-            let turns = count(stop);
-            drop(ended.send(turns));
+            assert!(ended.send(count(stop)).is_ok());
         }));
         assert!(end.try_recv().is_ok());
     }

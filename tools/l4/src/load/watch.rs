@@ -1,7 +1,6 @@
 //! The provider's probe seen from both sides at the same time: from outside, through QEMU's
 //! network and the host's scheduler, and from inside the guest, by the guest's own clock.
 
-use std::fmt;
 use std::time::Duration;
 
 use crate::failure::Failure;
@@ -9,6 +8,7 @@ use crate::guest::Guest;
 use crate::load::prober::{Probed, Prober};
 use crate::load::quantiles::milliseconds;
 use crate::probe::Reply;
+use crate::record::{ProbeRow, Side};
 use crate::session::Session;
 
 /// Two probes at this pace stay within the provider lane's default rate.
@@ -98,47 +98,42 @@ impl Watched {
         );
     }
 
-    /// Success and latency as multiples of an idle guest's.
-    pub(crate) fn beside(&self, idle: &Self) -> String {
-        format!(
-            "outside {}; inside {}; host share {:.0} %",
-            self.outside_beside(idle),
-            Inside(&self.inside, &idle.inside),
-            self.share * 100.0
-        )
-    }
-
-    fn outside_beside(&self, idle: &Self) -> String {
+    /// Success and latency on both sides, beside an idle guest's.
+    pub(crate) fn rows(&self, load: &str, idle: &Self) -> [ProbeRow; 2] {
         let (loaded, calm) = (self.outside.latencies(), idle.outside.latencies());
-        let ratio = |percent| {
-            let calm = calm.percent(percent).as_secs_f64().max(1e-9);
-            loaded.percent(percent).as_secs_f64() / calm
+        let outside = ProbeRow {
+            load: load.to_owned(),
+            side: Side::Outside,
+            asked: self.outside.samples.len() as u64,
+            answered: self.outside.healthy() as u64,
+            loaded_ms: PERCENTS.map(|percent| in_ms(loaded.percent(percent))),
+            idle_ms: PERCENTS.map(|percent| in_ms(calm.percent(percent))),
+            max_ms: in_ms(loaded.max()),
+            gap_ms: in_ms(self.outside.longest_gap()),
+            host_share: self.share,
         };
-        format!(
-            "{loaded} ({:.1}x {:.1}x {:.1}x idle p50 p90 p99)",
-            ratio(50),
-            ratio(90),
-            ratio(99)
-        )
+        let inside = ProbeRow {
+            side: Side::Inside,
+            asked: self.inside.count("sent"),
+            answered: self.inside.count("status_200"),
+            loaded_ms: KEYS.map(|key| told_ms(&self.inside, key)),
+            idle_ms: KEYS.map(|key| told_ms(&idle.inside, key)),
+            max_ms: told_ms(&self.inside, "ns_max"),
+            gap_ms: told_ms(&self.inside, "ns_gap"),
+            ..outside.clone()
+        };
+        [outside, inside]
     }
 }
 
-/// The inside probe beside an idle one.
-struct Inside<'a>(&'a Reply, &'a Reply);
+/// The quantiles that are told, and their keys in what the in-guest client tells.
+const PERCENTS: [usize; 3] = [50, 90, 99];
+const KEYS: [&str; 3] = ["ns_p50", "ns_p90", "ns_p99"];
 
-impl fmt::Display for Inside<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(loaded, idle) = self;
-        for key in ["p50", "p90", "p99", "max"] {
-            let time = Duration::from_nanos(loaded.count(&format!("ns_{key}")));
-            write!(out, "{key} {}, ", milliseconds(time))?;
-        }
-        write!(out, "({}", loaded.count("status_200"))?;
-        write!(out, " answered;")?;
-        for key in ["ns_p50", "ns_p90", "ns_p99"] {
-            let ratio = loaded.count(key) as f64 / idle.count(key).max(1) as f64;
-            write!(out, " {ratio:.1}x")?;
-        }
-        write!(out, " idle p50 p90 p99)")
-    }
+fn told_ms(reply: &Reply, key: &str) -> f64 {
+    in_ms(Duration::from_nanos(reply.count(key)))
+}
+
+fn in_ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
 }

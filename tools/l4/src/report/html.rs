@@ -3,9 +3,10 @@
 
 use crate::evidence::Evidence;
 use crate::lane::Lane;
-use crate::record::{Boot, Outcome, Verdict, Versions};
+use crate::record::{Boot, Outcome, ProbeRow, Verdict, Versions};
 use crate::report::chart;
 use crate::report::junit::escape;
+use crate::report::probes;
 use crate::session::Bench;
 
 /// Renders the page.
@@ -26,6 +27,7 @@ pub(crate) fn render(bench: &Bench, versions: &Versions, outcomes: &[Outcome]) -
     ));
     page.summary(outcomes);
     page.matrix(outcomes);
+    page.probes(outcomes);
     page.add(format_args!("<h2>Cases</h2>"));
     for outcome in outcomes {
         page.case(outcome);
@@ -46,6 +48,25 @@ fn verdict(outcome: &Outcome) -> (&'static str, &'static str) {
         Verdict::Passed => ("passed", "good"),
         Verdict::Failed { .. } => ("failed", "bad"),
         Verdict::Skipped { .. } => ("skipped", "skip"),
+    }
+}
+
+/// Whether what a column of the probes' table tells misses the goal.
+fn missed(row: &ProbeRow, column: usize) -> bool {
+    let over = |at: usize| {
+        let (ratios, goal) = (row.ratios(), ProbeRow::GOAL);
+        ratios
+            .get(at)
+            .zip(goal.get(at))
+            .is_some_and(|(is, goal)| is > goal)
+    };
+    match probes::TITLES.get(column) {
+        Some(&"answered") => row.answered < row.asked,
+        Some(&"gap ms") => row.gap_ms > 1e3,
+        Some(&"p50 x") => over(0),
+        Some(&"p90 x") => over(1),
+        Some(&"p99 x") => over(2),
+        _ => false,
     }
 }
 
@@ -92,6 +113,36 @@ impl Page {
                 outcome.record.checks.len(),
                 outcome.took.as_secs_f64()
             ));
+        }
+        self.add(format_args!("</table>"));
+    }
+
+    /// The probe's latencies; a multiple of idle past the goal is marked.
+    fn probes(&mut self, outcomes: &[Outcome]) {
+        if probes::rows(outcomes).next().is_none() {
+            return;
+        }
+        let [p50, p90, p99] = ProbeRow::GOAL;
+        self.add(format_args!(
+            "<h2>The provider's probe under each load</h2><p class=\"dim\">The goal: every \
+             probe answered, p50, p90 and p99 within {p50}, {p90} and {p99} times an idle \
+             guest's, no gap of a second.</p><table><thead><tr><th>Case</th><th>Load</th>"
+        ));
+        for title in probes::TITLES {
+            self.add(format_args!("<th class=\"n\">{title}</th>"));
+        }
+        self.add(format_args!("</tr></thead>"));
+        for (case, row) in probes::rows(outcomes) {
+            let name = escape(case);
+            self.add(format_args!(
+                "<tr><td><a href=\"#{name}\">{name}</a></td><td>{}</td>",
+                escape(&row.load)
+            ));
+            for (column, cell) in probes::cells(row).iter().enumerate() {
+                let class = if missed(row, column) { "n bad" } else { "n" };
+                self.add(format_args!("<td class=\"{class}\">{}</td>", escape(cell)));
+            }
+            self.add(format_args!("</tr>"));
         }
         self.add(format_args!("</table>"));
     }

@@ -4,6 +4,7 @@
 mod chart;
 mod html;
 mod junit;
+mod probes;
 pub(crate) mod table;
 mod versions;
 

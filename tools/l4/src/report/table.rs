@@ -2,6 +2,7 @@
 //! ones counted too, if there are any).
 
 use crate::record::{Outcome, Verdict};
+use crate::report::probes;
 
 /// Prints it; tells whether nothing failed and something passed.
 pub(crate) fn print(outcomes: &[Outcome]) -> bool {
@@ -24,6 +25,7 @@ pub(crate) fn print(outcomes: &[Outcome]) -> bool {
             println!("  {:<width$}    {}: {}", "", figure.name, figure.value);
         }
     }
+    print!("{}", probes::text(outcomes));
     let (line, good) = summary(outcomes);
     println!("\n{line}");
     good
