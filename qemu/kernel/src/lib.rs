@@ -17,6 +17,7 @@ pub mod package_budget;
 pub mod program;
 pub mod ready;
 pub mod request;
+pub mod rests;
 pub mod secret;
 pub mod shares;
 pub mod user_range;

@@ -1,5 +1,6 @@
 //! Sizes and bounds of a stack. Everything is allocated from them at construction.
 
+use crate::ids::TransportSet;
 use core::net::Ipv4Addr;
 use core::time::Duration;
 
@@ -107,6 +108,8 @@ pub struct PollBudget {
     pub frames: u16,
     /// Sockets given a chance to transmit one segment.
     pub segments: u16,
+    /// Transports whose card is not received from: what arrives waits in the card.
+    pub resting: TransportSet,
 }
 
 impl PollBudget {
@@ -114,5 +117,6 @@ impl PollBudget {
     pub const TURN: Self = Self {
         frames: 32,
         segments: 64,
+        resting: TransportSet::EMPTY,
     };
 }

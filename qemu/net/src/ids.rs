@@ -23,6 +23,35 @@ impl fmt::Display for TransportId {
     }
 }
 
+/// Some of the transports, loopback and the first fifteen cards at most.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TransportSet(u16);
+
+impl TransportSet {
+    /// None of them.
+    pub const EMPTY: Self = Self(0);
+
+    /// These and one more.
+    #[must_use]
+    pub const fn with(self, transport: TransportId) -> Self {
+        Self(self.0 | Self::bit(transport))
+    }
+
+    /// Whether a transport is one of them.
+    #[must_use]
+    pub const fn contains(self, transport: TransportId) -> bool {
+        self.0 & Self::bit(transport) != 0
+    }
+
+    const fn bit(transport: TransportId) -> u16 {
+        if transport.0 < 16 {
+            1 << transport.0
+        } else {
+            0
+        }
+    }
+}
+
 /// What a listener is bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Binding {

@@ -56,7 +56,7 @@ pub use config::{
 };
 pub use counters::{ListenerCounters, ListenerReport, PoolCounters, TransportCounters};
 pub use device::FrameDevice;
-pub use ids::{Binding, ListenerId, SocketId, TransportId};
+pub use ids::{Binding, ListenerId, SocketId, TransportId, TransportSet};
 pub use outcome::{
     Accept, Accepted, AddError, ConnectError, ConnectState, Event, ListenError, Polled, Recv, Sent,
 };

@@ -1,6 +1,6 @@
 //! What each operation answers. Refusals are named; nothing here is a `bool`.
 
-use crate::ids::{ListenerId, SocketId, TransportId};
+use crate::ids::{ListenerId, SocketId, TransportId, TransportSet};
 use crate::time::Instant;
 use core::fmt;
 use core::net::SocketAddrV4;
@@ -178,4 +178,6 @@ pub struct Polled {
     pub more_work: bool,
     /// When the next timer is due, if there is one.
     pub next_deadline: Option<Instant>,
+    /// Transports whose budget of frames was used up.
+    pub exhausted: TransportSet,
 }

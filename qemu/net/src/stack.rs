@@ -2,7 +2,8 @@
 //! drives them.
 //!
 //! Invariants: NET-TURN (a poll does bounded work for each transport, loopback
-//! included, and starts at another one each time).
+//! included, and starts at another one each time; a card that rests is not
+//! received from).
 
 use crate::adapter::Scratch;
 use crate::config::{NetConfig, PollBudget};
@@ -11,7 +12,7 @@ use crate::counters::{PoolCounters, TransportCounters};
 use crate::device::FrameDevice;
 use crate::events::Ready;
 use crate::flow::PortIndex;
-use crate::ids::TransportId;
+use crate::ids::{TransportId, TransportSet};
 use crate::link::Link;
 use crate::listener::Listener;
 use crate::outcome::Polled;
@@ -57,6 +58,8 @@ pub struct NetStack<D: FrameDevice> {
 pub(crate) struct TurnEnd {
     /// Frames or segments could still be handled now.
     pub(crate) more: Option<More>,
+    /// As many frames as it may receive were received.
+    pub(crate) exhausted: Option<Exhausted>,
     /// The link has no room to transmit.
     pub(crate) blocked: Option<Blocked>,
 }
@@ -64,6 +67,10 @@ pub(crate) struct TurnEnd {
 /// Marker: work is left.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct More;
+
+/// Marker: the budget of frames is used up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Exhausted;
 
 /// Marker: waiting for room.
 #[derive(Debug, Clone, Copy)]
@@ -85,6 +92,7 @@ impl<D: FrameDevice> NetStack<D> {
         self.now = self.now.max(now);
         let mut more_work = self.expire_timers();
         let mut blocked = false;
+        let mut exhausted = TransportSet::EMPTY;
         let count = self.ports.len();
         for offset in 0..count {
             let at = self
@@ -92,7 +100,11 @@ impl<D: FrameDevice> NetStack<D> {
                 .wrapping_add(offset)
                 .checked_rem(count)
                 .unwrap_or(0);
-            let end = self.port_turn(PortIndex(u8::try_from(at).unwrap_or(u8::MAX)), budget);
+            let port = PortIndex(u8::try_from(at).unwrap_or(u8::MAX));
+            let end = self.port_turn(port, budget);
+            if end.exhausted.is_some() {
+                exhausted = exhausted.with(self.transport_of(port));
+            }
             more_work |= end.more.is_some();
             blocked |= end.blocked.is_some();
         }
@@ -105,6 +117,7 @@ impl<D: FrameDevice> NetStack<D> {
         Polled {
             more_work,
             next_deadline,
+            exhausted,
         }
     }
 
@@ -120,7 +133,8 @@ impl<D: FrameDevice> NetStack<D> {
     }
 
     fn port_turn(&mut self, port: PortIndex, budget: PollBudget) -> TurnEnd {
-        let mut frames = budget.frames;
+        let frames_max = self.frames_of(port, budget);
+        let mut frames = frames_max;
         let mut segments = budget.segments;
         let mut end = TurnEnd::default();
         for _ in 0..ROUNDS {
@@ -132,8 +146,9 @@ impl<D: FrameDevice> NetStack<D> {
             if received == 0 && sent == 0 {
                 return end;
             }
-            if frames == 0 {
+            if frames == 0 && frames_max > 0 {
                 self.count(port, |counters| &mut counters.budget_exhausted);
+                end.exhausted = Some(Exhausted);
                 break;
             }
             if segments == 0 {
@@ -142,6 +157,19 @@ impl<D: FrameDevice> NetStack<D> {
         }
         end.more = Some(More);
         end
+    }
+
+    /// Frames that a port may receive in this turn: none, if its card rests.
+    fn frames_of(&self, port: PortIndex, budget: PollBudget) -> u16 {
+        let is_card = self
+            .ports
+            .get(usize::from(port.0))
+            .is_some_and(|port| matches!(port.link, Link::Card(_)));
+        if is_card && budget.resting.contains(self.transport_of(port)) {
+            0
+        } else {
+            budget.frames
+        }
     }
 
     /// The counters of a transport.

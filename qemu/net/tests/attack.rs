@@ -13,7 +13,8 @@ mod common;
 use common::frames::{Raw, Seen, frame, parse};
 use common::{PEER_ADDRESS, STACK_ADDRESS, World, config};
 use harness_net::{
-    Binding, ListenOptions, ListenerCounters, ListenerId, NetConfig, Recv, Sent, TransportId,
+    Binding, ListenOptions, ListenerCounters, ListenerId, NetConfig, PollBudget, Recv, Sent,
+    TransportId, TransportSet,
 };
 use smoltcp::socket::tcp::State;
 use smoltcp::wire::TcpControl;
@@ -117,7 +118,7 @@ fn half_open_connections_left_behind_cost_nothing() {
     assert_eq!(
         world
             .stack
-            .poll(world.now(), harness_net::PollBudget::TURN)
+            .poll(world.now(), PollBudget::TURN)
             .next_deadline,
         None
     );
@@ -610,11 +611,43 @@ fn a_flooded_card_leaves_loopback_its_turn() {
     let now = world.now();
     let mut polls = 0;
     while world.accept(listener).is_none() {
-        world.stack.poll(now, harness_net::PollBudget::TURN);
+        world.stack.poll(now, PollBudget::TURN);
         polls += 1;
         assert!(polls < 4, "loopback waits for the card");
     }
     assert_eq!(world.stack.send(client, b"x"), Sent::Bytes(1));
     let left = world.wire.borrow().to_stack.len();
     assert!(left > 99_000, "the card's budget held: {left} left");
+}
+
+#[test]
+fn a_resting_card_is_not_received_from_and_the_inside_goes_on() {
+    let mut world = World::new(config());
+    let outside = world.listen(8080);
+    let own = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8082);
+    let binding = Binding::Transport(TransportId::LOOPBACK);
+    let inside = world
+        .stack
+        .listen(binding, 8082, ListenOptions::LOOPBACK)
+        .unwrap();
+    for source in 0..100 {
+        inject(&world, syn(source, 8080));
+    }
+    let now = world.now();
+    let resting = PollBudget {
+        resting: TransportSet::EMPTY.with(world.nic),
+        ..PollBudget::TURN
+    };
+    world.stack.connect(own).unwrap();
+    while world.accept(inside).is_none() {
+        let polled = world.stack.poll(now, resting);
+        assert_eq!(polled.exhausted, TransportSet::EMPTY);
+    }
+    while world.stack.poll(now, resting).more_work {}
+    assert_eq!(world.wire.borrow().to_stack.len(), 100);
+    assert_eq!(counters(&world, 0).syn_answered, 0);
+    let polled = world.stack.poll(now, PollBudget::TURN);
+    assert!(polled.exhausted.contains(world.nic));
+    assert!(polled.more_work);
+    probe(&mut world, outside, 8080, 20);
 }

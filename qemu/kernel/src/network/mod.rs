@@ -15,10 +15,11 @@ use alloc::collections::VecDeque;
 
 use harness_kernel::boot_package::PROCESSES_MAX;
 use harness_kernel::ready::{ListIndex, NodeIndex, ReadyLists};
+use harness_kernel::rests::Rests;
 use harness_kernel::user_range::UserRange;
 use harness_net::{
     Event, Instant, LISTENERS_MAX, ListenerId, NetConfig, NetStack, PollBudget, SocketId,
-    TRANSPORTS_MAX, TransportId,
+    TRANSPORTS_MAX, TransportId, TransportSet,
 };
 use ingress_schema::listen::ListenBinding;
 
@@ -88,6 +89,7 @@ pub(crate) struct Network {
     ready: ReadyLists,
     deadline: Option<u64>,
     more_work: bool,
+    rests: Rests,
     lines: u16,
 }
 
@@ -114,14 +116,22 @@ impl Network {
             ),
             deadline: None,
             more_work: true,
+            rests: Rests::default(),
             lines: 0,
         }
     }
 
     /// Gives the stack its turn and sorts what has become ready to its owners.
     pub(crate) fn poll(&mut self) {
-        let now = Instant::from_nanos(time::now());
-        let polled = self.stack.poll(now, PollBudget::TURN);
+        let begun = time::now();
+        let budget = PollBudget {
+            resting: self.rests.at(begun),
+            ..PollBudget::TURN
+        };
+        let polled = self.stack.poll(Instant::from_nanos(begun), budget);
+        if polled.exhausted != TransportSet::EMPTY {
+            self.rests.after_turn(polled.exhausted, begun, time::now());
+        }
         self.more_work = polled.more_work;
         self.deadline = polled.next_deadline.map(Instant::nanos);
         while let Some(event) = self.stack.next_event() {
@@ -138,10 +148,19 @@ impl Network {
     /// The next moment at which the stack wants a turn.
     pub(crate) fn next_deadline(&self, now: u64) -> Option<u64> {
         if self.more_work {
-            Some(now)
-        } else {
-            self.deadline
+            return Some(now);
         }
+        self.deadline
+            .into_iter()
+            .chain(self.rests.next_end(now))
+            .min()
+    }
+
+    /// Ends the rests of the cards, for nobody wants the processor; whether any rested.
+    pub(crate) fn end_rests(&mut self, now: u64) -> bool {
+        let rested = self.rests.next_end(now).is_some();
+        self.rests.end();
+        rested
     }
 
     /// Interrupt lines of the cards.
@@ -173,14 +192,13 @@ impl Network {
         }
     }
 
-    /// Lets the cards interrupt at their next frame; false if one has received
-    /// meanwhile.
-    pub(crate) fn arm_cards(&mut self) -> bool {
+    /// Lets the cards that do not rest interrupt at their next frame; false if one has
+    /// received meanwhile.
+    pub(crate) fn arm_cards(&mut self, now: u64) -> bool {
+        let resting = self.rests.at(now);
         let count = u8::try_from(self.stack.transport_count()).unwrap_or(u8::MAX);
-        (0..count).all(|transport| {
-            self.stack
-                .device_mut(TransportId(transport))
-                .is_none_or(card::arm)
+        (0..count).map(TransportId).all(|transport| {
+            resting.contains(transport) || self.stack.device_mut(transport).is_none_or(card::arm)
         })
     }
 

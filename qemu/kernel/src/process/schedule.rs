@@ -65,7 +65,7 @@ impl Kernel {
         if let Some(deadline) = self.next_deadline(now) {
             pit::arm_by(deadline, now);
         }
-        self.interruptions >= INTERRUPTIONS_MAX || self.network.arm_cards()
+        self.interruptions >= INTERRUPTIONS_MAX || self.network.arm_cards(now)
     }
 
     /// The earliest moment at which a process or the network wants a turn.
@@ -208,6 +208,9 @@ impl Kernel {
             panic!("no process left, and none decided the end");
         }
         let now = time::now();
+        if self.network.end_rests(now) {
+            return;
+        }
         let deadline = self.next_deadline(now);
         let longest = now.saturating_add(HALT_NANOSECONDS);
         let deadline = deadline.map_or(longest, |at| at.min(longest));
@@ -215,7 +218,7 @@ impl Kernel {
             return;
         }
         pit::arm_by(deadline, now);
-        if self.network.arm_cards() {
+        if self.network.arm_cards(now) {
             let lines = idle::wait();
             self.handle_interrupts(lines);
         }
