@@ -43,11 +43,14 @@ impl Kind {
     }
 
     fn segment(self, random: &mut Random, port: u16) -> Segment {
-        // Addresses below 64 are QEMU's or the guest's; from 64 the injector answers ARP. A
-        // spoofed source is in no network that the guest knows.
+        // Hosts below 64 are QEMU's or the guest's; from 64 the injector answers ARP. A
+        // spoofed source is in no network that the guest knows; but QEMU's user network,
+        // which sees every frame too, asks for each, and what it holds back until somebody
+        // answers would stop the whole emulator.
+        let host = 64 + random.byte() % 128;
         let from = match self {
-            Self::SpoofedSyn => Ipv4Addr::new(198, 51, random.byte(), random.byte()),
-            _ => Ipv4Addr::new(10, 0, 2, 64 + random.byte() % 128),
+            Self::SpoofedSyn => Ipv4Addr::new(198, 51, random.byte(), host),
+            _ => Ipv4Addr::new(10, 0, 2, host),
         };
         let (flags, payload) = match self {
             Self::SpoofedSyn | Self::HalfOpen => (Flags::SYN, Vec::new()),
