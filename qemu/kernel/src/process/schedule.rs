@@ -119,6 +119,7 @@ impl Kernel {
         if self.network.acknowledge(lines) {
             self.interruptions = self.interruptions.saturating_add(1);
         }
+        pic::handled(lines);
     }
 
     /// Lets the lines through that [`Kernel::handle_interrupts`] knows.
