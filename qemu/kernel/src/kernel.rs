@@ -10,6 +10,7 @@ use ingress_schema::listen::ListenBinding;
 use crate::cell::KernelCell;
 use crate::device::{console, pic};
 use crate::memory::address_space::Touch;
+use crate::memory::evidence::MemoryEvidence;
 use crate::network::Network;
 use crate::object::terminal::Terminal;
 use crate::process::end::EndReason;
@@ -46,6 +47,8 @@ pub(crate) struct Kernel {
     pub(crate) interruptions: u32,
     /// One authority for each distinct binding.
     pub(crate) authorities: Vec<ListenBinding>,
+    /// What was told of the memory in use.
+    pub(crate) memory: MemoryEvidence,
     /// The network and what waits for it.
     pub(crate) network: Network,
     /// The terminal and who reads it.

@@ -15,6 +15,9 @@ use crate::probe::{Probe, Reply};
 /// reported.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
+/// Bytes of a frame of the guest's memory.
+const FRAME_BYTES: u64 = 4096;
+
 /// A booted guest.
 pub(crate) struct Guest {
     machine: Machine,
@@ -184,9 +187,36 @@ impl Guest {
         evidence
     }
 
+    /// What is in use of the guest's memory, in bytes, by the kernel's last evidence: frames
+    /// that processes and the kernel hold, and of its heap what is taken.
+    /// `None` while the kernel has told nothing: it does so every few seconds, if anything
+    /// has changed.
+    pub(crate) fn kernel_memory(&self) -> Option<u64> {
+        let lines = self.machine.console().lines();
+        let last = lines
+            .iter()
+            .rev()
+            .find_map(|line| line.text.strip_prefix("[kernel] memory "))?;
+        let values = fields(last);
+        let number = |key: &str| values.get(key)?.parse::<u64>().ok();
+        let frames = number("frames_used")?.checked_mul(FRAME_BYTES)?;
+        Some(frames.checked_sub(number("heap_bytes")?)? + number("heap_used")?)
+    }
+
     /// Tells the in-guest client to exit with 0, which ends the machine.
     pub(crate) fn ask_to_end(&mut self) -> Result<(), Failure> {
         self.probe()?.say("exit 0")
+    }
+
+    /// How often the kernel's accounts of its sockets did not add up, by the line that it
+    /// prints as the machine ends.
+    pub(crate) fn socket_faults(&self) -> Option<u64> {
+        let lines = self.machine.console().lines();
+        let last = lines
+            .iter()
+            .rev()
+            .find_map(|line| line.text.strip_prefix("[kernel] sockets "))?;
+        fields(last).get("faults")?.parse().ok()
     }
 
     /// The kernel's counts, printed as the machine ends.

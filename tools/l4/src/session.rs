@@ -366,6 +366,12 @@ impl<'bench> Session<'bench> {
         self.check_equal("faults is 0", evidence.count("faults")?, 0);
         let balanced = evidence.text("release_balanced")?.to_owned();
         self.check_equal("release_balanced", balanced.as_str(), "true");
+        let faults = guest.socket_faults();
+        self.check(
+            "the kernel's accounts of its sockets add up",
+            faults == Some(0),
+            format_args!("{faults:?} faults"),
+        );
         let listeners = guest.listeners();
         for lane in Lane::ALL {
             self.judge_lane(lane, evidence, clients, &listeners)?;
@@ -444,6 +450,7 @@ impl<'bench> Session<'bench> {
             boot.evidence = texts().rev().find_map(Evidence::parse);
             boot.listeners = texts().filter_map(ListenerCount::parse).collect();
             boot.memory = texts()
+                .rev()
                 .find_map(|line| line.strip_prefix("[kernel] memory "))
                 .map(str::to_owned);
             boot.tail = console.tail();

@@ -16,6 +16,7 @@ use crate::device::console::{self, print_line};
 use crate::device::exit::{Ending, leave};
 use crate::device::{pic, pit};
 use crate::kernel::{Kernel, SystemFacts};
+use crate::memory::evidence::MemoryEvidence;
 use crate::memory::layout::{self, PAGE_BYTES};
 use crate::memory::region::Region;
 use crate::memory::{frames, heap, kernel_map};
@@ -85,6 +86,7 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
         tick_at: 0,
         interruptions: 0,
         authorities: minted.authorities,
+        memory: MemoryEvidence::default(),
         network,
         terminal: Terminal::start(),
         facts: SystemFacts {

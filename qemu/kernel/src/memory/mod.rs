@@ -1,6 +1,7 @@
 //! Physical frames, page tables, the kernel heap, and access to user memory.
 
 pub(crate) mod address_space;
+pub(crate) mod evidence;
 pub(crate) mod frames;
 pub(crate) mod heap;
 pub(crate) mod kernel_map;

@@ -44,11 +44,12 @@ impl Network {
         }
         let pool = self.stack.pool_counters();
         print_line!(
-            "sockets in_use={} high_water={} time_wait={} orphans={}",
+            "sockets in_use={} high_water={} time_wait={} orphans={} faults={}",
             pool.in_use,
             pool.high_water,
             pool.time_wait,
-            pool.orphans
+            pool.orphans,
+            pool.faults
         );
     }
 }

@@ -4,7 +4,7 @@ use super::ProcessIndex;
 use crate::device::console::{self, print_line};
 use crate::device::exit::{Ending, leave};
 use crate::kernel::Kernel;
-use crate::memory::{frames, heap};
+use crate::memory::evidence;
 use crate::time;
 use crate::trap::exception::Fault;
 
@@ -52,14 +52,7 @@ impl Kernel {
     fn end_machine(&mut self, ending: Ending) -> ! {
         console::drain();
         self.network.print_reports();
-        let memory = frames::usage();
-        let (heap_used, heap_bytes) = heap::usage();
-        print_line!(
-            "memory frames_total={} frames_used={} frames_peak={} heap_used={heap_used} heap_bytes={heap_bytes}",
-            memory.total,
-            memory.used,
-            memory.peak
-        );
+        evidence::tell();
         print_line!("uptime ns={}", time::now());
         print_line!("console dropped={}", console::dropped());
         print_line!("exit {}", ending.name());

@@ -209,6 +209,7 @@ impl Kernel {
             panic!("no process left, and none decided the end");
         }
         let now = time::now();
+        self.memory.idle(now);
         if self.network.end_rests(now) {
             return;
         }

@@ -47,7 +47,8 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     .into_iter()
     .map(|slowness| SlowClients::start(guest.public(), slowness, 24, pace))
     .collect();
-    mixed(session, &mut guest, &mut clients)?;
+    let rate = mixed(session, &mut guest, &mut clients)?;
+    session.figure("keep-alive requests a second", format_args!("{rate:.0}"));
     for slow in slow {
         slow.finish();
     }
@@ -75,23 +76,18 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The mixed load; tells how many keep-alive requests a second were served.
 pub(crate) fn mixed(
     session: &mut Session<'_>,
     guest: &mut Guest,
     clients: &mut ClientCounts,
-) -> Result<(), Failure> {
+) -> Result<f64, Failure> {
     session.step("keep-alive requests");
     let mut keep = Flood::of(guest.public(), http::keep("GET", "/healthz"), 16, 600);
     keep.reuse = Reuse::KeepAlive;
     let kept = keep.run();
     clients.lane(Lane::Anonymous).add(&kept.tally);
-    session.figure(
-        "keep-alive requests a second",
-        format_args!(
-            "{:.0}",
-            kept.latencies.len() as f64 / kept.took.as_secs_f64()
-        ),
-    );
+    let rate = kept.latencies.len() as f64 / kept.took.as_secs_f64();
     session.step("a connection for each request, pages and denials too");
     for target in ["/", "/healthz", "/api/ingress", "/nothing"] {
         let once = Flood::of(guest.public(), http::once("GET", target), 8, 40).run();
@@ -112,7 +108,7 @@ pub(crate) fn mixed(
         clients.lane(Lane::ProviderHealth),
         "flood provider /healthz count=300 conns=4",
     )?;
-    Ok(())
+    Ok(rate)
 }
 
 /// Requests whose sender closes its half at once: they are still owed an answer.

@@ -25,7 +25,7 @@ pub(crate) struct Sampler(Background<Sampled>);
 
 /// What was sampled, and the counts of the sampler's own requests.
 #[derive(Default)]
-struct Sampled {
+pub(crate) struct Sampled {
     samples: Vec<Sample>,
     tally: Tally,
 }
@@ -33,8 +33,12 @@ struct Sampled {
 impl Sampler {
     /// Starts sampling.
     pub(crate) fn start(public: SocketAddr) -> Self {
+        Self::resume(public, Instant::now())
+    }
+
+    /// Starts sampling again, in a series that `begun` earlier.
+    pub(crate) fn resume(public: SocketAddr, begun: Instant) -> Self {
         Self(Background::start(move |stop| {
-            let begun = Instant::now();
             let mut samples = Vec::new();
             let mut tally = Tally::default();
             let mut kept = None;
@@ -59,13 +63,19 @@ impl Sampler {
         }))
     }
 
-    /// Stops sampling: charts what was seen, and counts the sampler's own requests.
+    /// Stops sampling and charts what was seen.
     pub(crate) fn record(self, session: &mut Session<'_>, clients: &mut ClientCounts) {
+        let mut sampled = Sampled::default();
+        self.pause(&mut sampled, clients);
+        sampled.chart(session);
+    }
+
+    /// Stops sampling, adds what was seen to `series`, and counts the sampler's own
+    /// requests: its connection is never idle, so that no service is quiescent beside it.
+    pub(crate) fn pause(self, series: &mut Sampled, clients: &mut ClientCounts) {
         let sampled = self.0.finish();
         clients.lane(Lane::Anonymous).add(&sampled.tally);
-        for chart in sampled.charts() {
-            session.chart(chart);
-        }
+        series.samples.extend(sampled.samples);
     }
 }
 
@@ -95,6 +105,13 @@ fn counters(json: &Value) -> BTreeMap<String, f64> {
 }
 
 impl Sampled {
+    /// Charts what was seen.
+    pub(crate) fn chart(&self, session: &mut Session<'_>) {
+        for chart in self.charts() {
+            session.chart(chart);
+        }
+    }
+
     /// Charts of what each lane admitted, refused and had in use.
     fn charts(&self) -> Vec<Chart> {
         let rates = |title: &str, wanted: &dyn Fn(&str) -> bool| Chart {
