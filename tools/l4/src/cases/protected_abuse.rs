@@ -45,6 +45,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     provider_occupancy(session, &mut guest, &mut clients)?;
     provider_pipeline(session, &guest, &mut clients);
     local_rate(session, &mut guest, &mut clients)?;
+    local_occupancy(session, &mut guest, &mut clients)?;
     let bytes_max = guest.policy("total_bytes")?;
     let ceilings = [
         (
@@ -245,6 +246,55 @@ fn local_rate(
     Ok(())
 }
 
+/// More connections than the lane may hold, from inside, none of which finishes its head.
+fn local_occupancy(
+    session: &mut Session<'_>,
+    guest: &mut Guest,
+    clients: &mut ClientCounts,
+) -> Result<(), Failure> {
+    session.step("occupancy and deadline of the local lane");
+    let limit = guest.policy("local_conns")?;
+    let head = Duration::from_millis(guest.policy("local_head_ms")?);
+    let begun = "hold local count=40 send=GET%20/readyz%20HTTP/1.1%0d%0aHost:";
+    let held = guest.probe()?.command(begun, Duration::from_secs(10))?;
+    let refused = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
+    let told = refused.text("body").unwrap_or_default();
+    session.check(
+        "occupancy: a local connection past the ceiling is refused, typed or unanswered",
+        refused.tally().of(200) == 0
+            && (told.contains("connections") || refused.tally().unanswered() == 1),
+        format_args!("{}; {}", held.line, refused.line),
+    );
+    let public = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, 10).run();
+    clients.lane(Lane::Anonymous).add(&public.tally);
+    session.check_equal(
+        "fair progress: every public request is served while the local lane is held",
+        public.tally.of(200),
+        20,
+    );
+    let answer = provider_answers(guest, clients.lane(Lane::ProviderHealth));
+    session.check(
+        "reserved floor: the provider lane answers while the local lane is held",
+        answer.as_ref().is_ok_and(|one| one.status == 200),
+        format_args!("{answer:?}"),
+    );
+    // The service's own clock judges; this only gives it the time.
+    std::thread::sleep(head + Duration::from_millis(500));
+    let ended = guest.probe()?.command("drop", Duration::from_secs(10))?;
+    session.check(
+        "deadline: the local lane ends what does not finish its head",
+        ended.count("closed") >= limit,
+        &ended.line,
+    );
+    let served = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
+    session.check(
+        "the local lane serves again once the held connections are ended",
+        served.tally().of(200) == 1,
+        &served.line,
+    );
+    Ok(())
+}
+
 /// The provider lane's answer, once what this case itself took of the lane's rate has come
 /// back.
 fn provider_answers(guest: &Guest, tally: &mut Tally) -> Result<Response, Ending> {
@@ -278,19 +328,15 @@ fn bounded(
             format_args!("{high} of {ceiling}"),
         );
     }
-    if lane == Lane::ProviderHealth {
-        let refused = evidence.lane("conns_refused", lane)?;
-        session.check(
-            "occupancy: provider connections past the ceiling are refused",
-            refused > 0,
-            refused,
-        );
-        let timed_out = evidence.lane("timed_out", lane)?;
-        session.check(
-            "deadline: provider time-outs are counted",
-            timed_out > 0,
-            timed_out,
-        );
+    for (claim, counter) in [
+        (
+            "occupancy: connections past the ceiling are refused",
+            "conns_refused",
+        ),
+        ("deadline: time-outs are counted", "timed_out"),
+    ] {
+        let count = evidence.lane(counter, lane)?;
+        session.check(format!("{}: {claim}", lane.key()), count > 0, count);
     }
     let limited = evidence.lane("overload_rate_limited", lane)?;
     session.check(
