@@ -26,7 +26,7 @@ pub(crate) const CASE: Case = Case {
             of: "three-lanes",
             instead: "no-provider",
         },
-        must_fail: "every provider probe is answered",
+        must_fail: "every provider probe is answered, or counted",
     }],
 };
 
@@ -64,14 +64,19 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     session.figure("rounds", held.len());
     memory(session, &held);
     session.figure("provider probe throughout", probed.latencies());
-    // The in-guest flood spends the lane's rate, so a probe may be told 429; never nothing.
-    let answered = probed.tally.responses();
-    session.check_equal(
-        "every provider probe is answered",
-        answered,
-        probed.samples.len() as u64,
-    );
     let evidence = session.settle(guest, &clients)?;
+    // The rounds load the provider lane itself past its rate and its connections, so a probe
+    // may be told 429 or 503, or be closed past the ceiling of refusals: counted, in any case.
+    let unanswered = probed.samples.len() as u64 - probed.tally.responses();
+    let closed = evidence.lane("refusals_unanswered", Lane::ProviderHealth)?;
+    session.check(
+        "every provider probe is answered, or counted as past the lane's own ceiling",
+        probed.healthy() > 0 && unanswered <= closed,
+        format_args!(
+            "{} probes, {unanswered} unanswered, {closed} closed past the ceiling",
+            probed.samples.len()
+        ),
+    );
     session.figure(
         "requests admitted",
         evidence.lane("admitted", Lane::Anonymous)?,

@@ -8,19 +8,19 @@ use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::http::{self, Tally, Wire};
 use crate::lane::Lane;
-use crate::load::flood::{Flood, Reuse};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::load::storm;
 use crate::load::watch::watch;
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::tool::wrk;
 
 pub(crate) const CASE: Case = Case {
     name: "starvation",
     title: "each point of contention, loaded by itself, leaves the provider's probe answered",
     suite: Suite::Attack,
-    need: Need::Nothing,
+    need: Need::Programs(&["wrk"]),
     run,
     controls: &[Control {
         name: "no-provider",
@@ -33,11 +33,13 @@ pub(crate) const CASE: Case = Case {
     }],
 };
 
+/// Connections of `wrk`.
+const CONNECTIONS: usize = 32;
 const LOADED_FOR: Duration = Duration::from_secs(6);
 const IDLE_FOR: Duration = Duration::from_secs(3);
 
 /// A load: its name, the point that it loads, and what makes it.
-type Load = (&'static str, fn(&Guest) -> Tally);
+type Load = (&'static str, fn(&Guest) -> Result<Tally, Failure>);
 
 const LOADS: &[Load] = &[
     ("accept: a connection for each request", per_request),
@@ -59,9 +61,9 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     for (name, load) in LOADS {
         session.step(*name);
         let idle = watch(&mut guest, IDLE_FOR, |_| std::thread::sleep(IDLE_FOR))?;
-        let mut seen = Tally::default();
+        let mut seen = Ok(Tally::default());
         let loaded = watch(&mut guest, LOADED_FOR, |guest| seen = load(guest))?;
-        clients.lane(Lane::Anonymous).add(&seen);
+        clients.lane(Lane::Anonymous).add(&seen?);
         for one in [&idle, &loaded] {
             let provider = clients.lane(Lane::ProviderHealth);
             provider.add(&one.outside.tally);
@@ -80,44 +82,45 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     session.settle(guest, &clients).map(drop)
 }
 
-fn flood(guest: &Guest, request: Vec<u8>, clients: usize, reuse: Reuse) -> Tally {
-    let mut flood = Flood::of(guest.public(), request, clients, usize::MAX);
-    flood.reuse = reuse;
-    flood.time_max = LOADED_FOR;
-    flood.run().tally
+/// `wrk`, which takes little of the processor that it shares with the guest.
+fn wrk(guest: &Guest, headers: &[&str]) -> Result<Tally, Failure> {
+    let report = wrk::load(guest.public(), "/healthz", CONNECTIONS, LOADED_FOR, headers)?;
+    let mut tally = Tally::default();
+    tally.status(200, report.requests.saturating_sub(report.unsuccessful));
+    Ok(tally)
 }
 
-fn per_request(guest: &Guest) -> Tally {
-    flood(guest, http::once("GET", "/healthz"), 32, Reuse::Never)
+fn per_request(guest: &Guest) -> Result<Tally, Failure> {
+    wrk(guest, &["Connection: close"])
 }
 
-fn keep_alive(guest: &Guest) -> Tally {
-    flood(guest, http::keep("GET", "/healthz"), 32, Reuse::KeepAlive)
+fn keep_alive(guest: &Guest) -> Result<Tally, Failure> {
+    wrk(guest, &[])
 }
 
-fn unread(guest: &Guest) -> Tally {
+fn unread(guest: &Guest) -> Result<Tally, Failure> {
     let pace = Duration::from_millis(100);
     let slow = SlowClients::start(guest.public(), Slowness::Read, 200, pace);
     std::thread::sleep(LOADED_FOR);
     slow.finish();
-    Tally::default()
+    Ok(Tally::default())
 }
 
-fn silent(guest: &Guest) -> Tally {
+fn silent(guest: &Guest) -> Result<Tally, Failure> {
     let pace = Duration::from_millis(250);
     let slow = SlowClients::start(guest.public(), Slowness::Silent, 1_100, pace);
     std::thread::sleep(LOADED_FOR);
     slow.finish();
-    Tally::default()
+    Ok(Tally::default())
 }
 
-fn resets(guest: &Guest) -> Tally {
+fn resets(guest: &Guest) -> Result<Tally, Failure> {
     storm::resets(guest.public(), usize::MAX, LOADED_FOR);
-    Tally::default()
+    Ok(Tally::default())
 }
 
 /// Connections that send a hundred requests at once, over and over.
-fn pipelined(guest: &Guest) -> Tally {
+fn pipelined(guest: &Guest) -> Result<Tally, Failure> {
     let request = http::keep("GET", "/healthz");
     let hundred = request.repeat(100);
     let mut tally = Tally::default();
@@ -138,5 +141,5 @@ fn pipelined(guest: &Guest) -> Tally {
             }
         }
     }
-    tally
+    Ok(tally)
 }
