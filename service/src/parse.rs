@@ -55,6 +55,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             let limit = record.request.route.map_or(0, |route| route.body_bytes_max);
             let body = BodyReader::new(head.framing, limit)?;
             let must_invite = head.expectation == Expectation::Continue && !body.is_done();
+            if must_invite && limit == 0 {
+                return Err(Fault::BodyTooLarge);
+            }
             record.body = Some(body);
             // A client that already sends needs no invitation (RFC 9110 §10.1.1).
             if must_invite && record.input.is_empty() {

@@ -317,7 +317,7 @@ const SMUGGLED: &[&str] = &[
     "POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n",
     "POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length\r\n\r\n",
     "GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 30\r\n\r\nGET /x HTTP/1.1\r\nHost: a\r\n\r\n   ",
-    "GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nZ\r\n0\r\n\r\n",
     // Chunks that are read in two ways.
     "POST /drain HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\nab\n0\n\n",
     "POST /drain HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0x2\r\nab\r\n0\r\n\r\n",

@@ -494,7 +494,7 @@ fn provoke(fault: Fault) -> (Lane, Vec<u8>) {
         Fault::TargetForm => b"GET nowhere HTTP/1.1\r\nHost: a\r\n\r\n".into(),
         Fault::PathUnsafe => b"GET /../drain HTTP/1.1\r\nHost: a\r\n\r\n".into(),
         Fault::HeadTooLarge => [b"GET / HTTP/1.1\r\nHost: a\r\nX: ".to_vec(), long(b"a", 8200)].concat(),
-        Fault::TooManyHeaders => [b"GET / HTTP/1.1\r\nHost: a\r\n".to_vec(), long(b"A: b\r\n", 64), b"\r\n".to_vec()].concat(),
+        Fault::TooManyHeaders => [b"GET / HTTP/1.1\r\nHost: a\r\n".to_vec(), long(b"A: b\r\n", 128), b"\r\n".to_vec()].concat(),
         Fault::HostMissing => b"GET / HTTP/1.1\r\n\r\n".into(),
         Fault::HostRepeated => b"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n".into(),
         Fault::HostInvalid => b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n".into(),

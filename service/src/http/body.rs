@@ -69,6 +69,9 @@ pub enum BodyProgress {
 impl BodyReader {
     /// A reader for a body of at most `limit` bytes.
     ///
+    /// Chunks may turn out to be none at all: that is how a proxy passes on a request that came to it
+    /// without a length and without a body. So a limit of zero refuses the first byte, not the coding.
+    ///
     /// # Errors
     /// [`Fault::BodyTooLarge`] if the head already announces more.
     pub fn new(framing: BodyFraming, limit: usize) -> Result<Self, Fault> {
@@ -78,7 +81,6 @@ impl BodyReader {
                 Ok(length) if length <= limit => Stage::Counted(length),
                 _ => return Err(Fault::BodyTooLarge),
             },
-            BodyFraming::Chunked if limit == 0 => return Err(Fault::BodyTooLarge),
             BodyFraming::Chunked => Stage::Size {
                 value: 0,
                 digits: 0,
@@ -313,10 +315,13 @@ mod tests {
             BodyReader::new(BodyFraming::Length(u64::MAX), 5),
             Err(Fault::BodyTooLarge)
         );
-        assert_eq!(
-            BodyReader::new(BodyFraming::Chunked, 0),
-            Err(Fault::BodyTooLarge)
-        );
+        for first in ["1", "1\r\na\r\n", "00a\r\n", "f;x\r\n"] {
+            assert_eq!(
+                read(BodyFraming::Chunked, first.as_bytes(), 1, 0),
+                Err(Fault::BodyTooLarge),
+                "{first}"
+            );
+        }
         assert_eq!(
             read(BodyFraming::Chunked, b"6\r\n", 64, 5),
             Err(Fault::BodyTooLarge)
@@ -329,6 +334,14 @@ mod tests {
             read(BodyFraming::Chunked, b"ffffffffffffffff\r\n", 64, 5),
             Err(Fault::BodyTooLarge)
         );
+    }
+
+    #[test]
+    fn no_chunks_are_no_body() {
+        for wire in ["0\r\n\r\nGET", "000;x\r\nA: b\r\n\r\nGET"] {
+            let (body, left) = read(BodyFraming::Chunked, wire.as_bytes(), 1, 0).unwrap();
+            assert_eq!((&body[..], &left[..]), (&b""[..], &b"GET"[..]), "{wire}");
+        }
     }
 
     #[test]

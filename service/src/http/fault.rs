@@ -63,7 +63,7 @@ faults! {
     /// A head longer than the limit.
     HeadTooLarge "head_too_large" HeaderFieldsTooLarge "The request head is larger than 8192 bytes.";
     /// More header fields than the limit.
-    TooManyHeaders "too_many_headers" HeaderFieldsTooLarge "The request head has more than 64 header fields.";
+    TooManyHeaders "too_many_headers" HeaderFieldsTooLarge "The request head has more than 128 header fields.";
     /// HTTP/1.1 without `Host`.
     HostMissing "host_missing" BadRequest "An HTTP/1.1 request needs a Host field.";
     /// More than one `Host`.

@@ -5,8 +5,8 @@ use crate::http::framing::{BodyFraming, FramingFields};
 use crate::http::method::{Method, is_token_byte};
 use crate::http::target::{self, Target};
 
-/// Most header fields in one head.
-pub const HEADERS_MAX: usize = 64;
+/// Most header fields in one head; a browser sends some twenty, and each proxy before it adds a few.
+pub const HEADERS_MAX: usize = 128;
 
 /// Longest request target in bytes (RFC 9110 §4.1 asks for at least 8,000).
 pub const TARGET_MAX: usize = 8000;

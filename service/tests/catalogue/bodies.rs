@@ -2,7 +2,7 @@
 
 use ingress_ledger::Lane::{Anonymous, LocalHealth};
 
-use crate::{GET, answers, drain_refused, drains, refused};
+use crate::{GET, answers, drain_refused, drains, passes, refused};
 
 #[test]
 fn lengths() {
@@ -208,8 +208,10 @@ fn a_body_is_never_a_request() {
             413,
         ),
         (
-            "GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-                .into(),
+            format!(
+                "GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{GET}\r\n0\r\n\r\n",
+                GET.len()
+            ),
             413,
         ),
         (
@@ -243,5 +245,31 @@ fn a_body_is_never_a_request() {
         assert_eq!(answers.len(), 1, "{request:?}");
         assert_eq!(answers[0].status, status, "{request:?}");
         assert_eq!(answers[0].field("connection"), Some("close"), "{request:?}");
+    }
+}
+
+/// How a proxy passes on a request that came without a length and turned out to have no body.
+#[test]
+fn no_chunks_are_no_body() {
+    for chunks in ["0\r\n\r\n", "000\r\n\r\n", "0;a=b\r\nX: y\r\n\r\n"] {
+        for path in ["/healthz", "/"] {
+            passes(
+                &format!(
+                    "GET {path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}"
+                ),
+                200,
+            );
+        }
+    }
+    // Who asks first is told at once, before a byte of a body that could only be refused.
+    for framing in ["Transfer-Encoding: chunked", "Content-Length: 1"] {
+        refused(
+            Anonymous,
+            &format!(
+                "GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n{framing}\r\n\r\n"
+            ),
+            413,
+            "body_too_large",
+        );
     }
 }

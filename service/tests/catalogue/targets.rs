@@ -19,6 +19,7 @@ fn targets() {
         ("//healthz", 404),
         ("/healthz/", 404),
         ("/http://a/", 404),
+        ("/healthz[1]|x^y", 404),
     ] {
         passes(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"), status);
     }
@@ -165,7 +166,10 @@ fn what_is_too_long() {
             "head_too_large",
         ),
         (
-            format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "X: y\r\n".repeat(64)),
+            format!(
+                "GET / HTTP/1.1\r\nHost: a\r\n{}\r\n",
+                "X: y\r\n".repeat(128)
+            ),
             431,
             "too_many_headers",
         ),
