@@ -1,6 +1,7 @@
 //! Finds the binaries of a manifest and reduces them to what a kernel loads.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Fault, FileFault, PackageFault};
@@ -73,9 +74,18 @@ impl Binaries {
 fn read(path: &Path, name: &At<String>) -> Result<Vec<u8>, Refused> {
     read_bounded(path, PROGRAM_BYTES_MAX).map_err(|fault| {
         let fault = match fault {
-            FileFault::Io(_) => {
+            FileFault::Io(error) => {
                 let (name, looked) = (name.value.clone(), path.to_owned());
-                PackageFault::BinaryNotFound { name, looked }.into()
+                if error.kind() == ErrorKind::NotFound {
+                    PackageFault::BinaryNotFound { name, looked }.into()
+                } else {
+                    PackageFault::BinaryNotReadable {
+                        name,
+                        looked,
+                        error,
+                    }
+                    .into()
+                }
             }
             FileFault::FileTooLarge { .. } => Fault::from(fault),
         };

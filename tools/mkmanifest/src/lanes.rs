@@ -15,7 +15,7 @@ use crate::model::{Grant, GrantKind, Manifest};
 use crate::reader::Refused;
 
 /// Binary that serves the lanes; a manifest that boots another one needs none.
-const WEB_UI: &str = "remote-session-web-ui";
+pub(crate) const WEB_UI: &str = "remote-session-web-ui";
 
 /// Checks every lane rule, in the order in which an author would fix them.
 pub(crate) fn check(manifest: &Manifest) -> Result<(), Refused> {

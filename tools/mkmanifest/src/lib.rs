@@ -28,6 +28,7 @@ mod parse;
 mod policy;
 mod reader;
 mod record;
+mod roles;
 mod show;
 mod tree;
 

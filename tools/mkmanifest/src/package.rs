@@ -12,7 +12,7 @@ use crate::binaries::{Binaries, Images};
 use crate::error::{ManifestError, PackageFault, ProcessFault};
 use crate::model::Manifest;
 use crate::tree::{self, BinaryEntry, BindingForm};
-use crate::{capset, lanes, parse, policy, reader::Refused};
+use crate::{capset, lanes, parse, policy, reader::Refused, roles};
 
 /// What a kernel and a boot package may have together.
 pub const IMAGE_BYTES_MAX: usize = 3 << 20;
@@ -86,6 +86,7 @@ pub fn check_manifest(manifest: &Manifest, lane_rules: LaneRules) -> Result<(), 
     capset::check(manifest).map_err(in_file)?;
     if lane_rules == LaneRules::Checked {
         lanes::check(manifest).map_err(in_file)?;
+        roles::check(manifest).map_err(in_file)?;
         policy::policy(manifest)?;
     }
     validate_published(manifest).map_err(|fault| ManifestError::whole(&manifest.file, fault))

@@ -132,6 +132,10 @@ fn name(value: &Value<'_>) -> Result<At<String>, Refused> {
         let name = name.value;
         return Err(value.refuse(ProcessFault::NameNotPrintable { name }));
     }
+    if name.value.contains('/') || matches!(name.value.as_str(), "." | "..") {
+        let name = name.value;
+        return Err(value.refuse(ProcessFault::NameIsPath { name }));
+    }
     Ok(name)
 }
 

@@ -139,31 +139,29 @@ impl<'a> Value<'a> {
 
     /// A whole number, not negative.
     pub(crate) fn number(&self) -> Result<At<u64>, Refused> {
+        self.number_in("0 to 18446744073709551615")
+    }
+
+    /// A whole number; `range` is what a number beyond 64 bits, or a negative one, is told.
+    fn number_in(&self, range: &'static str) -> Result<At<u64>, Refused> {
         let integer = self
             .value
             .as_integer()
             .ok_or_else(|| self.wrong_type("a whole number"))?;
         u64::from_str_radix(integer.as_str(), integer.radix())
             .map(|number| self.with(number))
-            .map_err(|_| {
-                self.refuse(FieldFault::NumberOutOfRange {
-                    range: "0 to 18446744073709551615",
-                })
-            })
+            .map_err(|_| self.refuse(FieldFault::NumberOutOfRange { range }))
     }
 
     /// A TCP port.
     pub(crate) fn port(&self) -> Result<At<NonZeroU16>, Refused> {
-        let number = self.number()?;
+        const RANGE: &str = "1 to 65535";
+        let number = self.number_in(RANGE)?;
         u16::try_from(number.value)
             .ok()
             .and_then(NonZeroU16::new)
             .map(|port| self.with(port))
-            .ok_or_else(|| {
-                self.refuse(FieldFault::NumberOutOfRange {
-                    range: "1 to 65535",
-                })
-            })
+            .ok_or_else(|| self.refuse(FieldFault::NumberOutOfRange { range: RANGE }))
     }
 
     /// A table.

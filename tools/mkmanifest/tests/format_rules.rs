@@ -116,6 +116,38 @@ fn a_listener_without_a_binding_is_refused() {
 }
 
 #[test]
+fn a_port_that_is_none_is_told_the_range_of_ports() {
+    for port in ["0", "-1", "65536", "99999999999999999999999"] {
+        assert_refused(
+            &with("port = 8080", &format!("port = {port}")),
+            &["init.caps.ui_listener.port: the number is not in 1 to 65535;"],
+        );
+    }
+}
+
+#[test]
+fn a_name_that_is_a_path_is_refused() {
+    for name in ["../probe", "/etc/passwd", "a/b", ".", ".."] {
+        assert_refused(
+            &with("\"ingress-probe\"", &format!("\"{name}\"")),
+            &[&format!("service[0].binary: the name `{name}` is a path; ")],
+        );
+        assert_refused(
+            &with("name = \"probe\"", &format!("name = \"{name}\"")),
+            &[&format!("service[0].name: the name `{name}` is a path; ")],
+        );
+    }
+}
+
+#[test]
+fn what_a_refusal_repeats_cannot_steer_a_terminal() {
+    assert_refused(
+        &with("timer = \"timer\"", "timer = \"\\u001b[2J\\u0000\\r\\n\""),
+        &["init.caps.timer: `\\u{1b}[2J\\0\\r\\n` is not known here"],
+    );
+}
+
+#[test]
 fn another_type_is_refused() {
     assert_refused(
         &with("\"ingress\"", "4"),
@@ -192,7 +224,8 @@ fn a_long_name_is_refused() {
         &with("timer = ", &format!("{long} = ")),
         &["has 33 bytes and a CapSet entry holds 32"],
     );
-    check(&with("timer = ", &format!("{} = ", "a".repeat(32)))).unwrap();
+    let longest = format!("{} = \"timer\"\ntimer = ", "a".repeat(32));
+    check(&with("timer = ", &longest)).unwrap();
 }
 
 #[test]
@@ -255,16 +288,16 @@ fn two_grants_of_one_name_are_refused() {
 fn more_grants_than_a_capset_holds_are_refused() {
     use std::fmt::Write;
     let grants = |count: usize| {
-        let mut text = String::new();
+        let mut text = String::from("timer = \"timer\"\n");
         for number in 0..count {
             writeln!(text, "spare{number} = \"endpoint\"").unwrap();
         }
         with("timer = \"timer\"\n", &text)
     };
-    // console, three listeners, four markers and the discriminator stand beside them.
-    check(&grants(85 - 9)).unwrap();
+    // console, timer, three listeners, four markers and the discriminator stand beside them.
+    check(&grants(85 - 10)).unwrap();
     assert_refused(
-        &grants(85 - 8),
+        &grants(85 - 9),
         &["86 grants in one process, and a CapSet page holds 85"],
     );
 }

@@ -123,6 +123,53 @@ fn a_service_without_any_lane_is_refused() {
 }
 
 #[test]
+fn a_listener_under_a_name_that_is_no_lanes_is_refused() {
+    for name in ["ui_listner", "ui_public_listener", "UI_LISTENER", "spare"] {
+        assert_refused(
+            &with("ui_listener =", &format!("{name} =")),
+            &[
+                &format!("x.toml:14: init.caps.{name}: no lane has a listener of this name"),
+                "name it ui_listener, ui_local_listener or ui_provider_health_listener",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_known_name_on_another_object_is_refused() {
+    for (part, slip, expected) in [
+        ("timer = \"timer\"", "timer = \"wall_clock\"", "timer"),
+        ("console = \"console\"", "console = \"log_sink\"", "console"),
+        ("timer = \"timer\"", "wall_clock = \"timer\"", "wall_clock"),
+        ("timer = \"timer\"", "entropy = \"timer\"", "entropy_source"),
+    ] {
+        assert_refused(
+            &with(part, slip),
+            &[&format!("a grant of this name is a `{expected}`, not a `")],
+        );
+    }
+}
+
+#[test]
+fn the_service_is_not_packed_without_what_it_needs() {
+    for name in ["console", "timer"] {
+        let grant = format!("{name} = \"{name}\"");
+        assert_refused(
+            &with(&grant, ""),
+            &[
+                "x.toml:9: init.binary: ",
+                &format!("cannot do without the grant `{name}`; add {grant}"),
+            ],
+        );
+    }
+    // What another program needs is its own affair.
+    let other = VALID
+        .replace("remote-session-web-ui", "another")
+        .replace("timer = \"timer\"", "");
+    assert!(!support::check(&other).is_err_and(|refusal| refusal.contains("cannot do without")));
+}
+
+#[test]
 fn another_grant_on_a_lanes_binding_is_refused() {
     let part = r#"timer = "timer""#;
     let other = r#"spare = { source = "tcp_listen_authority", transport = "nic1", port = 8080 }"#;

@@ -134,6 +134,22 @@ fn a_binary_that_is_missing_is_refused() {
 }
 
 #[test]
+fn a_binary_that_cannot_be_read_is_told_from_one_that_is_missing() {
+    let directory = Directory::new("unreadable");
+    let file = directory.write("x.toml", b"[init]\nbinary = \"folder\"\n");
+    std::fs::create_dir(directory.path().join("folder")).unwrap();
+    let binaries = Binaries::in_directory(directory.path());
+    let error = build(&file, &binaries, Options::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("init.binary: binary `folder` cannot be read at ")
+            && error.contains("--bin folder=PATH"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_binary_that_is_no_program_is_refused_unless_asked_for() {
     let directory = Directory::new("loadable");
     let text = "[init]\nbinary = \"junk\"\n";

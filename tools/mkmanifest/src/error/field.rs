@@ -49,7 +49,9 @@ impl fmt::Display for FieldFault {
             Self::MissingField => f.write_str("this field is missing"),
             Self::WrongType { expected, found } => write!(f, "expected {expected}, found {found}"),
             Self::NumberOutOfRange { range } => write!(f, "the number is not in {range}"),
-            Self::UnknownWord { found, .. } => write!(f, "`{found}` is not known here"),
+            Self::UnknownWord { found, .. } => {
+                write!(f, "`{}` is not known here", found.escape_debug())
+            }
             Self::BindingOnOtherSource { source } => {
                 write!(f, "a `{source}` grant has no transport and no port")
             }

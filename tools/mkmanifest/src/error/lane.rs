@@ -17,6 +17,8 @@ pub enum LaneFault {
     },
     /// No lane has a listener.
     NoLane,
+    /// A listener of the service under a name that is no lane's.
+    NoSuchLane,
     /// Two lane grants that are one object under two names.
     SameObject {
         /// Both grants.
@@ -70,6 +72,9 @@ impl fmt::Display for LaneFault {
                 )
             }
             Self::NoLane => f.write_str("no lane has a listener, so nothing would be served"),
+            Self::NoSuchLane => {
+                f.write_str("no lane has a listener of this name, so nothing would use it")
+            }
             Self::SameObject { grants } => {
                 write!(
                     f,
@@ -110,6 +115,9 @@ impl LaneFault {
         match self {
             Self::LaneNotAListener { .. } => "set source = \"tcp_listen_authority\"".into(),
             Self::NoLane => "grant at least `ui_listener`".into(),
+            Self::NoSuchLane => {
+                "name it ui_listener, ui_local_listener or ui_provider_health_listener".into()
+            }
             Self::SameObject { .. } => "give each lane its own transport and its own port".into(),
             Self::SamePort { .. } => "give one of the two another port".into(),
             Self::SameTransport { .. } => "move one of the two to another transport".into(),

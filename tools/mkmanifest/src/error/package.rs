@@ -30,6 +30,15 @@ pub enum PackageFault {
         /// What it may have.
         limit: usize,
     },
+    /// A binary is there but cannot be read: a directory, a loop of links, a permission.
+    BinaryNotReadable {
+        /// Its name.
+        name: String,
+        /// Where it is.
+        looked: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
     /// The bytes are no boot package.
     NotAPackage(capos_config::Error),
 }
@@ -39,6 +48,14 @@ impl fmt::Display for PackageFault {
         match self {
             Self::BinaryNotFound { name, looked } => {
                 write!(f, "binary `{name}` is not at {}", looked.display())
+            }
+            Self::BinaryNotReadable {
+                name,
+                looked,
+                error,
+            } => {
+                let looked = looked.display();
+                write!(f, "binary `{name}` cannot be read at {looked}: {error}")
             }
             Self::BinaryNotLoadable { name, reason } => {
                 write!(f, "binary `{name}` cannot be loaded: {reason}")
@@ -58,6 +75,9 @@ impl PackageFault {
         match self {
             Self::BinaryNotFound { name, .. } => {
                 format!("build it, or give its path with --bin {name}=PATH")
+            }
+            Self::BinaryNotReadable { name, .. } => {
+                format!("correct it, or give another path with --bin {name}=PATH")
             }
             Self::BinaryNotLoadable { .. } => "build it with its own linker script".into(),
             Self::Published(_) => "correct the field that it names".into(),

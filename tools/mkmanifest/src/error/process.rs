@@ -25,6 +25,23 @@ pub enum ProcessFault {
         /// The name.
         name: String,
     },
+    /// A name of a process or binary that leads elsewhere, as a path does.
+    NameIsPath {
+        /// The name.
+        name: String,
+    },
+    /// A grant that the service cannot do without.
+    MissingGrant {
+        /// Its name.
+        name: &'static str,
+    },
+    /// A name that the service knows, on another object than it must be.
+    WrongSource {
+        /// The grant's source.
+        found: String,
+        /// The source that the name asks for.
+        expected: String,
+    },
     /// More grants than a CapSet page holds.
     TooManyGrants {
         /// Grants of the process, markers and injected ones included.
@@ -57,6 +74,13 @@ impl fmt::Display for ProcessFault {
             Self::NameNotPrintable { name } => {
                 write!(f, "the name {name:?} is not printable ASCII")
             }
+            Self::NameIsPath { name } => write!(f, "the name `{name}` is a path"),
+            Self::MissingGrant { name } => {
+                write!(f, "the service cannot do without the grant `{name}`")
+            }
+            Self::WrongSource { found, expected } => {
+                write!(f, "a grant of this name is a `{expected}`, not a `{found}`")
+            }
             Self::TooManyGrants { count, limit } => {
                 write!(
                     f,
@@ -82,6 +106,11 @@ impl ProcessFault {
             Self::DuplicateName { .. } => "remove one of the two".into(),
             Self::NameTooLong { .. } => "shorten the name".into(),
             Self::NameNotPrintable { .. } => "use letters, digits, `_`, `-` and `=`".into(),
+            Self::NameIsPath { .. } => {
+                "use a plain name, and say where a binary is with --bin NAME=PATH".into()
+            }
+            Self::MissingGrant { name } => format!("add {name} = \"{name}\" to init.caps"),
+            Self::WrongSource { expected, .. } => format!("set source = \"{expected}\""),
             Self::TooManyGrants { .. } => "remove grants or policy fields".into(),
             Self::TooManyProcesses { .. } => "remove services".into(),
             Self::MarkerAsGrant => "write it under `init.policy`".into(),
