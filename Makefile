@@ -21,7 +21,7 @@ OUT ?= target/l4
 ARGS ?=
 
 # Which package brings which program; `setup` installs those whose program is missing.
-NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl cc:gcc
+NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl cc:build-essential
 NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest ip:iproute2 nft:nftables
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
@@ -105,28 +105,30 @@ negative-controls: setup guest tools broken ## Show that each case can fail
 run: guest tools ## Boot the three lanes and stay up until Ctrl-C
 	$(L4) run $(ARGS)
 
+# What a debug build answers with a panic, a release build answers with a counted fault.
 unit: setup-run ## The tests of every crate, on the host
 	$(CARGO) test --locked $(HOST)
 	$(CARGO) test --locked -p ingress-probe --lib
+	$(CARGO) test --locked --release -p ingress-ledger -p harness-net --lib --test misuse
 
-test: unit run-l4 ## Everything that a change must pass
+test: unit run-l4 ## Every crate's tests and the proof matrix
 
 check: fmt-check clippy doc deny ## Formatting, lints, documentation, dependencies
 
-fmt-check:
+fmt-check: setup-run ## Formatting
 	$(CARGO) fmt --all --check
 
 # The guest crates' binaries are linted with the guest's features, their hardware-free
 # libraries and tests with the host's.
-clippy: setup-run
+clippy: setup-run ## Lints
 	$(CARGO) clippy --locked $(HOST_ONLY) --all-targets -- -D warnings
 	$(CARGO) clippy --locked $(GUEST_LIBS) --lib --tests -- -D warnings
 	$(CARGO) clippy --locked --release $(GUEST) $(GUEST_FEATURES) -- -D warnings
 
-doc: setup-run
+doc: setup-run ## The documentation of every crate
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(HOST)
 
-deny: setup-check
+deny: setup-check ## Dependencies: bans, licences, sources
 	$(CARGO) deny --locked check bans licenses sources
 
 bench: setup-run ## Measure the ledger beside the usual alternatives

@@ -14,6 +14,8 @@ pub(crate) enum Failure {
     EmulatorMissing { program: String, cause: String },
     /// The emulator ran and refused its command line.
     EmulatorRefused { status: MachineExit, stderr: String },
+    /// A port of the host's that it was to forward is another program's.
+    PortTaken { stderr: String },
     /// A line did not come in time, and the machine still runs.
     Hang {
         awaited: String,
@@ -60,6 +62,7 @@ impl Failure {
         match self {
             Self::EmulatorMissing { .. } => "emulator-missing",
             Self::EmulatorRefused { .. } => "emulator-refused",
+            Self::PortTaken { .. } => "port-taken",
             Self::Hang { .. } => "hang",
             Self::Panic { .. } => "panic",
             Self::EndedEarly { .. } => "ended-early",
@@ -93,16 +96,10 @@ fn tail(out: &mut fmt::Formatter<'_>, last: &[String]) -> fmt::Result {
         .try_for_each(|line| write!(out, "\n    | {line}"))
 }
 
-impl fmt::Display for Failure {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Failure {
+    /// What the guest did or did not do, with what its console said last.
+    fn of_the_guest(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::EmulatorMissing { program, cause } => write!(
-                out,
-                "{program} cannot be started ({cause}); `make setup` installs it"
-            ),
-            Self::EmulatorRefused { status, stderr } => {
-                write!(out, "the emulator refused to start: {status}: {stderr}")
-            }
             Self::Hang {
                 awaited,
                 waited,
@@ -146,6 +143,32 @@ impl fmt::Display for Failure {
                 write!(out, "missing line: the console never showed {what}")?;
                 tail(out, last)
             }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EmulatorMissing { program, cause } => write!(
+                out,
+                "{program} cannot be started ({cause}); `make setup` installs it"
+            ),
+            Self::PortTaken { stderr } => write!(
+                out,
+                "a host port is taken by another program; choose others, as in `make run \
+                 ARGS=\"--public-port 9080 --provider-port 9081\"` ({stderr})"
+            ),
+            Self::EmulatorRefused { status, stderr } => {
+                write!(out, "the emulator refused to start: {status}: {stderr}")
+            }
+            Self::Hang { .. }
+            | Self::Panic { .. }
+            | Self::EndedEarly { .. }
+            | Self::WrongExit { .. }
+            | Self::NoExit { .. }
+            | Self::MissingLine { .. } => self.of_the_guest(out),
             Self::ArtefactMissing {
                 what,
                 path,

@@ -100,8 +100,8 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reaches each bound in turn and floods past it: the slots, held by readers that read
-/// nothing; then the connections, held by heads that do not end.
+/// Reaches each bound in turn and floods past it: the slots, held by readers that
+/// hardly read; then the connections, held by heads that do not end.
 fn flood_past_every_bound(guest: &Guest) -> Result<Flooded, Failure> {
     let mut flooded = flood(guest);
     let count = usize::try_from(guest.policy("public_conns")?).unwrap_or(usize::MAX);

@@ -85,9 +85,17 @@ fn attack(
         report.unavailable,
         0,
     );
+    // A body is refused at once, for no public route takes one; heads run into their
+    // deadline; slow readers are held by the buffers between the tool and the guest.
+    let half = CONNECTIONS as u64 / 2;
+    let (claim, carried) = match mode {
+        Mode::Headers => ("the service ends slow heads", report.closed >= half),
+        Mode::Body => ("the service ends what sends a body", report.closed >= half),
+        Mode::Read => ("slow readers are held open", report.connected_most >= half),
+    };
     session.check(
-        format!("{name}: the attack was carried through"),
-        report.connected_most > 0 || report.closed > 0,
+        format!("{name}: {claim}"),
+        carried,
         format_args!("{report:?}"),
     );
     session.figure(

@@ -1,5 +1,5 @@
 //! Case `starvation`: each point where the public lane could starve another is loaded by
-//! itself, and the provider's probe is measured beside an idle one just before it.
+//! itself, and the provider's probe is measured beside an idle guest's.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::lane::Lane;
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::load::storm;
-use crate::load::watch::watch;
+use crate::load::watch::{count, watch};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 use crate::tool::wrk;
@@ -36,7 +36,8 @@ pub(crate) const CASE: Case = Case {
 /// Connections of `wrk`.
 const CONNECTIONS: usize = 32;
 const LOADED_FOR: Duration = Duration::from_secs(6);
-const IDLE_FOR: Duration = Duration::from_secs(3);
+/// Long enough that an idle guest's p99 is not its one slowest probe.
+const IDLE_FOR: Duration = Duration::from_secs(12);
 
 /// A load: its name, the point that it loads, and what makes it.
 type Load = (&'static str, fn(&Guest) -> Result<Tally, Failure>);
@@ -57,18 +58,17 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         ..ClientCounts::default()
     };
     let sampler = Sampler::start(guest.public());
-    let mut lines = Vec::new();
+    session.step("idle baseline");
+    let idle = watch(&mut guest, IDLE_FOR, |_| std::thread::sleep(IDLE_FOR))?;
+    count(&mut clients, &idle);
+    session.probes(idle.rows("idle", &idle));
+    let mut lines = vec![("idle".to_owned(), idle.outside.line())];
     for (name, load) in LOADS {
         session.step(*name);
-        let idle = watch(&mut guest, IDLE_FOR, |_| std::thread::sleep(IDLE_FOR))?;
         let mut seen = Ok(Tally::default());
         let loaded = watch(&mut guest, LOADED_FOR, |guest| seen = load(guest))?;
         clients.lane(Lane::Anonymous).add(&seen?);
-        for one in [&idle, &loaded] {
-            let provider = clients.lane(Lane::ProviderHealth);
-            provider.add(&one.outside.tally);
-            provider.add(&one.inside.tally());
-        }
+        count(&mut clients, &loaded);
         loaded.judge(session, name);
         session.probes(loaded.rows(name, &idle));
         lines.push(((*name).to_owned(), loaded.outside.line()));

@@ -1,5 +1,6 @@
 //! `l4 prove`: runs cases one after another, tells how each goes, and writes the reports.
 
+use std::fs::{File, TryLockError};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -69,13 +70,14 @@ impl Prove {
         let chosen = self.chosen()?;
         std::fs::create_dir_all(&self.out)
             .map_err(|error| Failure::host(self.out.display().to_string(), error))?;
+        let _lock = self.lock()?;
         let accel = super::settle_accel(&artefacts, &self.out)?;
         let bench = Bench {
             artefacts,
             accel,
             out: self.out.clone(),
         };
-        println!("l4: {} cases under {}", chosen.len(), accel.name());
+        println!("l4: cases: {}, under {}", chosen.len(), accel.name());
         let mut outcomes = Vec::new();
         for case in chosen {
             if self.needs_namespace(case) {
@@ -99,6 +101,25 @@ impl Prove {
         }
         report::write(&bench, &outcomes)?;
         Ok(report::table::print(&outcomes))
+    }
+
+    /// Keeps other runs out of the folder; the harness inside a namespace shares its outer
+    /// one's.
+    fn lock(&self) -> Result<Option<File>, Failure> {
+        if self.inside_namespace {
+            return Ok(None);
+        }
+        let path = self.out.join(".lock");
+        let doing = || path.display().to_string();
+        let lock = File::create(&path).map_err(|error| Failure::host(doing(), error))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(lock)),
+            Err(TryLockError::WouldBlock) => Err(Failure::host(
+                doing(),
+                "another run writes here; `make run-l4 OUT=FOLDER` takes another folder",
+            )),
+            Err(TryLockError::Error(error)) => Err(Failure::host(doing(), error)),
+        }
     }
 
     /// Whether a case has to be run by another harness, inside a namespace.

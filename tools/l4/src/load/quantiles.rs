@@ -42,7 +42,7 @@ impl fmt::Display for Quantiles {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "p50 {}, p90 {}, p99 {}, max {} of {}",
+            "p50 {}, p90 {}, p99 {}, max {} in {}",
             milliseconds(self.percent(50)),
             milliseconds(self.percent(90)),
             milliseconds(self.percent(99)),

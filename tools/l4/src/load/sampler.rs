@@ -107,7 +107,12 @@ fn counters(json: &Value) -> BTreeMap<String, f64> {
 impl Sampled {
     /// Charts what was seen.
     pub(crate) fn chart(&self, session: &mut Session<'_>) {
-        for chart in self.charts() {
+        // Nothing refused is no chart.
+        for chart in self
+            .charts()
+            .into_iter()
+            .filter(|one| !one.lines.is_empty())
+        {
             session.chart(chart);
         }
     }

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::guest::Guest;
+use crate::lane::Lane;
 use crate::load::prober::{Probed, Prober};
 use crate::load::quantiles::milliseconds;
 use crate::probe::Reply;
 use crate::record::{ProbeRow, Side};
-use crate::session::Session;
+use crate::session::{ClientCounts, Session};
 
 /// Two probes at this pace stay within the provider lane's default rate.
 pub(crate) const PACE: Duration = Duration::from_millis(50);
@@ -25,6 +26,13 @@ pub(crate) struct Watched {
     pub(crate) inside: Reply,
     /// What the host gave QEMU of the processor time that it asked for.
     share: f64,
+}
+
+/// Counts both probes.
+pub(crate) fn count(clients: &mut ClientCounts, watched: &Watched) {
+    let provider = clients.lane(Lane::ProviderHealth);
+    provider.add(&watched.outside.tally);
+    provider.add(&watched.inside.tally());
 }
 
 /// Probes for `time` while `meanwhile` does what it does.

@@ -61,10 +61,7 @@ impl Machine {
                 Start::PortTaken(stderr) => taken = stderr,
             }
         }
-        Err(Failure::EmulatorRefused {
-            status: MachineExit::Emulator(1),
-            stderr: taken,
-        })
+        Err(Failure::PortTaken { stderr: taken })
     }
 
     fn start(spec: &MachineSpec) -> Result<Start, Failure> {

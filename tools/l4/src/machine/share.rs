@@ -32,14 +32,15 @@ impl Waited {
         })
     }
 
-    /// The share of the asked-for time that was given since `before`, from 0.01 to 1.
+    /// The share of the asked-for time that was given since `before`, from 0.25 to 1: below
+    /// that the machine is no measure of anything.
     pub(crate) fn share_since(self, before: Self) -> f64 {
         let run = self.run_ns.saturating_sub(before.run_ns) as f64;
         let wait = self.wait_ns.saturating_sub(before.wait_ns) as f64;
         if run + wait <= 0.0 {
             return 1.0;
         }
-        (run / (run + wait)).clamp(0.01, 1.0)
+        (run / (run + wait)).clamp(0.25, 1.0)
     }
 }
 

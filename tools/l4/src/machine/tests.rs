@@ -149,8 +149,9 @@ fn a_port_that_stays_taken_is_named_after_a_few_tries() {
         "echo 'Could not set up host forwarding rule x' >&2; exit 1",
     );
     let failure = Machine::boot(&script).err().unwrap();
-    assert_eq!(failure.kind(), "emulator-refused");
+    assert_eq!(failure.kind(), "port-taken");
     assert!(failure.to_string().contains("forwarding rule x"));
+    assert!(failure.to_string().contains("--public-port"));
 }
 
 #[test]

@@ -40,8 +40,9 @@ pub(crate) fn render(chart: &Chart) -> String {
         put(
             &mut svg,
             format_args!(
-                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{} s</text>",
+                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{}\">{} s</text>",
                 HEIGHT - 8.0,
+                if part == 4 { "end" } else { "middle" },
                 label(right * share)
             ),
         );

@@ -3,7 +3,7 @@
 
 use crate::evidence::Evidence;
 use crate::lane::Lane;
-use crate::record::{Boot, Outcome, ProbeRow, Verdict, Versions};
+use crate::record::{Boot, Outcome, ProbeRow, Side, Verdict, Versions};
 use crate::report::chart;
 use crate::report::junit::escape;
 use crate::report::probes;
@@ -126,25 +126,38 @@ impl Page {
         self.add(format_args!(
             "<h2>The provider's probe under each load</h2><p class=\"dim\">The goal: every \
              probe answered, p50, p90 and p99 within {p50}, {p90} and {p99} times an idle \
-             guest's, no gap of a second.</p><table><thead><tr><th>Case</th><th>Load</th>"
+             guest's, no gap of a second. Outside is on the host, inside by the guest's own \
+             clock; <i>gap</i> is the longest time without an answer, <i>x</i> times an idle \
+             guest's, <i>host %</i> what the host gave the emulator of the processor time that \
+             it asked for.</p><div class=\"wide\"><table class=\"probes\"><thead><tr>\
+             <th>Load</th>"
         ));
         for title in probes::TITLES {
             self.add(format_args!("<th class=\"n\">{title}</th>"));
         }
         self.add(format_args!("</tr></thead>"));
+        let mut last = "";
         for (case, row) in probes::rows(outcomes) {
-            let name = escape(case);
-            self.add(format_args!(
-                "<tr><td><a href=\"#{name}\">{name}</a></td><td>{}</td>",
-                escape(&row.load)
-            ));
+            if case != last {
+                let name = escape(case);
+                self.add(format_args!(
+                    "<tr><th colspan=\"{}\"><a href=\"#{name}\">{name}</a></th></tr>",
+                    probes::TITLES.len() + 1
+                ));
+                last = case;
+            }
+            let load = match row.side {
+                Side::Outside => escape(&row.load),
+                Side::Inside => String::new(),
+            };
+            self.add(format_args!("<tr><td>{load}</td>"));
             for (column, cell) in probes::cells(row).iter().enumerate() {
                 let class = if missed(row, column) { "n bad" } else { "n" };
                 self.add(format_args!("<td class=\"{class}\">{}</td>", escape(cell)));
             }
             self.add(format_args!("</tr>"));
         }
-        self.add(format_args!("</table>"));
+        self.add(format_args!("</table></div>"));
     }
 
     fn case(&mut self, outcome: &Outcome) {
