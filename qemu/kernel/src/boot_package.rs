@@ -117,6 +117,8 @@ pub enum BootError {
     NoBinary(String),
     /// More binaries than a package may hold.
     TooManyBinaries(u32),
+    /// So many bytes follow the message.
+    Trailing(usize),
 }
 
 impl fmt::Display for BootError {
@@ -144,6 +146,7 @@ impl fmt::Display for BootError {
             Self::TooManyBinaries(count) => {
                 write!(f, "{count} binaries; at most {BINARIES_MAX} can be read")
             }
+            Self::Trailing(bytes) => write!(f, "{bytes} bytes follow the package"),
         }
     }
 }
@@ -331,6 +334,9 @@ fn binary<'a>(bytes: &'a [u8], name: &str) -> Result<&'a [u8], BootError> {
         &mut rest,
         default_reader_options(),
     )?;
+    if !rest.is_empty() {
+        return Err(BootError::Trailing(rest.len()));
+    }
     let binaries = message
         .get_root::<system_manifest::Reader<'_>>()?
         .get_binaries()?;
@@ -484,6 +490,14 @@ mod tests {
             read(&with_badge(1 << 16)),
             Err(BootError::Manifest(_))
         ));
+    }
+
+    #[test]
+    fn refuses_bytes_after_the_message() {
+        let mut bytes = package(&[cap("console", "console", 0)], &[], None);
+        assert!(read(&bytes).is_ok());
+        bytes.extend([0; 8]);
+        assert_eq!(read(&bytes), Err(BootError::Trailing(8)));
     }
 
     #[test]
