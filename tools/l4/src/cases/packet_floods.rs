@@ -8,7 +8,7 @@ use mkmanifest::LaneRules;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::frames::Injector;
-use crate::frames::attack::{self, Kind};
+use crate::frames::attack::{self, Kind, Sources};
 use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
@@ -48,7 +48,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     if let Some(public) = nics.first_mut() {
         public.backend = Backend::UserWithInjector(HostPort::Ephemeral, ports);
     }
-    floods(session, &injector, nics)
+    floods(session, &injector, nics, Sources::Few)
 }
 
 /// Floods the public NIC, the first of `nics`, with every kind of packet.
@@ -56,6 +56,7 @@ pub(crate) fn floods(
     session: &mut Session<'_>,
     injector: &Injector,
     nics: Vec<Nic>,
+    sources: Sources,
 ) -> Result<(), Failure> {
     injector.answer_arp()?;
     let mut guest = session.launch("three-lanes", LaneRules::Checked, nics)?;
@@ -72,7 +73,9 @@ pub(crate) fn floods(
     session.probes(idle.rows("idle", &idle));
     let mut lines = vec![("idle".to_owned(), idle.outside.line())];
     for kind in Kind::ALL {
-        let watched = flood(session, &mut guest, injector, &mut clients, kind)?;
+        let frames = kind.frames(Lane::Anonymous.port(), sources);
+        let attack = || attack::flood(injector, &frames, RATE, FLOOD_TIME);
+        let watched = flood(session, &mut guest, &mut clients, kind, attack)?;
         session.probes(watched.rows(kind.name(), &idle));
         lines.push((kind.name().to_owned(), watched.outside.line()));
     }
@@ -88,13 +91,12 @@ pub(crate) fn floods(
 fn flood(
     session: &mut Session<'_>,
     guest: &mut Guest,
-    injector: &Injector,
     clients: &mut ClientCounts,
     kind: Kind,
+    attack: impl Fn() -> u64 + Sync,
 ) -> Result<Watched, Failure> {
     let name = kind.name();
     session.step(name);
-    let frames = kind.frames(Lane::Anonymous.port());
     let mut public = Flooded::default();
     let mut sent = 0;
     let watched = watch(guest, FLOOD_TIME, |guest| {
@@ -102,7 +104,7 @@ fn flood(
         asking.time_max = FLOOD_TIME;
         asking.timeout = Duration::from_secs(4);
         (sent, public) = std::thread::scope(|scope| {
-            let attacker = scope.spawn(|| attack::flood(injector, &frames, RATE, FLOOD_TIME));
+            let attacker = scope.spawn(&attack);
             let public = asking.run();
             (attacker.join().unwrap_or_default(), public)
         });

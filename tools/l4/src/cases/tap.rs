@@ -8,6 +8,7 @@ use mkmanifest::LaneRules;
 use crate::cases::{Case, Control, Need, Suite, packet_floods};
 use crate::failure::Failure;
 use crate::frames::Injector;
+use crate::frames::attack::Sources;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
@@ -59,7 +60,7 @@ fn floods_and_loss(
     injector: &Injector,
     nics: Vec<Nic>,
 ) -> Result<(), Failure> {
-    packet_floods::floods(session, injector, nics)?;
+    packet_floods::floods(session, injector, nics, Sources::Many)?;
     session.step("5 % of packets lost in each direction");
     lose()?;
     let [public, provider] = DEVICES.map(Backend::Tap);

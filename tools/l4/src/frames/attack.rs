@@ -21,6 +21,16 @@ pub(crate) enum Kind {
     OutOfWindow,
 }
 
+/// From how many addresses a flood seems to come; from each of them, all ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sources {
+    /// Thousands.
+    Many,
+    /// A dozen. QEMU's user network sees every frame too, asks for each source's hardware
+    /// address, remembers sixteen, and stops the whole emulator over what it holds back.
+    Few,
+}
+
 impl Kind {
     /// Every kind.
     pub(crate) const ALL: [Self; 5] = [
@@ -42,14 +52,16 @@ impl Kind {
         }
     }
 
-    fn segment(self, random: &mut Random, port: u16) -> Segment {
+    fn segment(self, random: &mut Random, port: u16, sources: Sources) -> Segment {
         // Hosts below 64 are QEMU's or the guest's; from 64 the injector answers ARP. A
-        // spoofed source is in no network that the guest knows; but QEMU's user network,
-        // which sees every frame too, asks for each, and what it holds back until somebody
-        // answers would stop the whole emulator.
-        let host = 64 + random.byte() % 128;
+        // spoofed source is in no network that the guest knows.
+        let (network, hosts) = match sources {
+            Sources::Many => (random.byte(), 128),
+            Sources::Few => (100, 12),
+        };
+        let host = 64 + random.byte() % hosts;
         let from = match self {
-            Self::SpoofedSyn => Ipv4Addr::new(198, 51, random.byte(), host),
+            Self::SpoofedSyn => Ipv4Addr::new(198, 51, network, host),
             _ => Ipv4Addr::new(10, 0, 2, host),
         };
         let (flags, payload) = match self {
@@ -71,10 +83,10 @@ impl Kind {
     }
 
     /// Frames to send over and over.
-    pub(crate) fn frames(self, port: u16) -> Vec<Vec<u8>> {
+    pub(crate) fn frames(self, port: u16, sources: Sources) -> Vec<Vec<u8>> {
         let mut random = Random::new(0xf100d + self as u64);
         (0..16_384)
-            .map(|_| self.segment(&mut random, port).frame())
+            .map(|_| self.segment(&mut random, port, sources).frame())
             .collect()
     }
 }
