@@ -20,11 +20,11 @@ pub(crate) const CASE: Case = Case {
     need: Need::Programs(&["slowhttptest"]),
     run,
     controls: &[Control {
-        name: "swapped-listeners",
-        breaks: "the slow clients come in on the provider's listener",
+        name: "no-provider",
+        breaks: "the provider lane is missing, as if the slow clients had starved it",
         sabotage: Sabotage::Manifest {
             of: "three-lanes",
-            instead: "swapped-listeners",
+            instead: "no-provider",
         },
         must_fail: "every provider probe is answered 200",
     }],
