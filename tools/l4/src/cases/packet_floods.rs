@@ -152,12 +152,11 @@ fn recovery(guest: &Guest, clients: &mut ClientCounts) -> Option<Duration> {
             .filter_map(|asking| asking.join().ok())
             .collect()
     });
-    let mut first = None;
-    for (answer, took) in answers {
-        if answer.as_ref().is_ok_and(|one| one.status == 200) {
-            first = Some(first.map_or(took, |first: Duration| first.min(took)));
-        }
-        clients.lane(Lane::Anonymous).count(&answer);
+    for (answer, _) in &answers {
+        clients.lane(Lane::Anonymous).count(answer);
     }
-    first
+    let served = answers
+        .into_iter()
+        .filter(|(answer, _)| answer.as_ref().is_ok_and(|one| one.status == 200));
+    served.map(|(_, took)| took).min()
 }

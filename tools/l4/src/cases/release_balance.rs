@@ -9,7 +9,7 @@ use crate::guest::Guest;
 use crate::http::{self, Tally, Wire};
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Reuse};
-use crate::load::slow::{SlowClients, Slowness};
+use crate::load::slow::SlowClients;
 use crate::load::storm;
 use crate::random::Random;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
@@ -38,15 +38,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     };
     session.step("slow heads, bodies and readers stay throughout");
     let pace = Duration::from_millis(100);
-    let slow: Vec<SlowClients> = [
-        Slowness::Head,
-        Slowness::Body,
-        Slowness::Read,
-        Slowness::Silent,
-    ]
-    .into_iter()
-    .map(|slowness| SlowClients::start(guest.public(), slowness, 24, pace))
-    .collect();
+    let slow = SlowClients::start_all(guest.public(), 24, pace);
     let rate = mixed(session, &mut guest, &mut clients)?;
     session.figure("keep-alive requests a second", format_args!("{rate:.0}"));
     for slow in slow {

@@ -43,13 +43,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     };
     let sampler = Sampler::start(guest.public());
     let mut lines = Vec::new();
-    let kinds = [
-        Slowness::Head,
-        Slowness::Body,
-        Slowness::Read,
-        Slowness::Silent,
-    ];
-    for slowness in kinds {
+    for slowness in Slowness::ALL {
         lines.push(attack(session, &guest, &mut clients, slowness));
     }
     session.chart(Chart {

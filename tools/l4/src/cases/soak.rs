@@ -102,15 +102,7 @@ fn load(
     clients: &mut ClientCounts,
 ) -> Result<(), Failure> {
     let pace = Duration::from_millis(100);
-    let slow: Vec<SlowClients> = [
-        Slowness::Head,
-        Slowness::Body,
-        Slowness::Read,
-        Slowness::Silent,
-    ]
-    .into_iter()
-    .map(|slowness| SlowClients::start(guest.public(), slowness, 24, pace))
-    .collect();
+    let slow = SlowClients::start_all(guest.public(), 24, pace);
     release_balance::mixed(session, guest, clients)?;
     drop(slow);
     Ok(())

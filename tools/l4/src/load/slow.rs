@@ -24,6 +24,9 @@ pub(crate) enum Slowness {
 }
 
 impl Slowness {
+    /// Every kind.
+    pub(crate) const ALL: [Self; 4] = [Self::Head, Self::Body, Self::Read, Self::Silent];
+
     /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -95,6 +98,14 @@ impl SlowClients {
             }
             seen
         }))
+    }
+
+    /// Holds `count` connections of every kind.
+    pub(crate) fn start_all(address: SocketAddr, count: usize, pace: Duration) -> Vec<Self> {
+        Slowness::ALL
+            .into_iter()
+            .map(|slowness| Self::start(address, slowness, count, pace))
+            .collect()
     }
 
     /// Lets go of every connection and tells what was seen.
