@@ -82,11 +82,7 @@ fn attack(
     let held = slow.finish();
     clients.lane(Lane::Anonymous).add(&public.tally);
     clients.lane(Lane::ProviderHealth).add(&probed.tally);
-    session.check(
-        format!("{name}: every provider probe is answered 200"),
-        probed.all_healthy(),
-        format_args!("{} of {}", probed.healthy(), probed.samples.len()),
-    );
+    probed.judge(session, name);
     session.check(
         format!("{name}: no gap between probes is longer than the prober's patience"),
         probed.longest_gap() < Duration::from_secs(5),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::http::{self, Ending, Response, Tally};
 use crate::load::background::Background;
 use crate::load::quantiles::Quantiles;
+use crate::session::Session;
 
 /// One probe: when it was sent, how long it took, how it ended.
 #[derive(Clone, Debug)]
@@ -70,6 +71,20 @@ impl Probed {
     /// Whether there were probes and each was answered 200.
     pub(crate) fn all_healthy(&self) -> bool {
         !self.samples.is_empty() && self.healthy() == self.samples.len()
+    }
+
+    /// Asserts that every probe under the load `name` was answered 200.
+    pub(crate) fn judge(&self, session: &mut Session<'_>, name: &str) {
+        session.check(
+            format!("{name}: every provider probe is answered 200"),
+            self.all_healthy(),
+            format_args!(
+                "{} of {}: {:?}",
+                self.healthy(),
+                self.samples.len(),
+                self.tally
+            ),
+        );
     }
 
     /// Latencies of the healthy ones.
