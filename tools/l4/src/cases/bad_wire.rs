@@ -74,14 +74,11 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     }
     let pages: Vec<_> = readers.iter().flat_map(|reader| &reader.pages).collect();
     let asked = CLIENTS * ROUNDS * PAGES.len();
-    let whole = PAGES
-        .iter()
-        .map(|target| {
-            let mut bodies = pages.iter().filter(|(of, _)| of == target);
-            let first = bodies.clone().next().map(|(_, body)| body);
-            bodies.all(|(_, body)| Some(body) == first && !body.is_empty())
-        })
-        .all(|same| same);
+    let whole = PAGES.iter().all(|target| {
+        let mut bodies = pages.iter().filter(|(of, _)| of == target);
+        let first = bodies.clone().next().map(|(_, body)| body);
+        bodies.all(|(_, body)| Some(body) == first && !body.is_empty())
+    });
     let late = clients.lane(Lane::Anonymous).of(408);
     let broken: Vec<_> = readers.iter().flat_map(|reader| &reader.broken).collect();
     session.check(
