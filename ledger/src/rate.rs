@@ -2,8 +2,10 @@
 //! `burst + rate * t` requests of a budgeted lane are admitted).
 //!
 //! The level is kept in billionths of a token: each nanosecond adds `per_second` of them, a
-//! request costs 10^9. No division, so no drift; what does not fit is clamped to a full
-//! bucket, which is what it would have been.
+//! request costs 10^9. The level is never divided, so nothing drifts; what does not fit is
+//! clamped to a full bucket, which is what it would have been. When the next token comes is
+//! worked out as the last one is taken, so that a refusal, of which a flood asks for any
+//! number, costs one comparison.
 
 use crate::units::{Instant, Span};
 
@@ -31,19 +33,15 @@ pub enum RatePolicy {
     Unmetered,
 }
 
-/// A token that is there: the state of its bucket once it is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    level: u64,
-    at: Instant,
-}
-
 /// A bucket under some policy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TokenBucket {
     policy: RatePolicy,
+    /// Billionths of a token at `at`.
     level: u64,
     at: Instant,
+    /// From `at` until there is a token; zero if there is one already.
+    wait: Span,
 }
 
 impl TokenBucket {
@@ -60,6 +58,7 @@ impl TokenBucket {
             policy,
             level,
             at: Instant::ZERO,
+            wait: Span::ZERO,
         }
     }
 
@@ -68,32 +67,29 @@ impl TokenBucket {
         self.policy
     }
 
-    /// A token, if one is there at `now`; else how long until one is. Nothing is taken yet.
+    /// Whether a token is there at `now`; else how long until one is. Nothing is taken yet.
     #[inline]
-    pub(crate) fn check(&self, now: Instant) -> Result<Token, Span> {
-        let RatePolicy::Budget(budget) = self.policy else {
-            return Ok(Token {
-                level: 0,
-                at: self.at,
-            });
-        };
-        let level = self.level_at(budget, now);
-        match level.checked_sub(TOKEN) {
-            Some(level) => Ok(Token {
-                level,
-                at: self.at.max(now),
-            }),
-            None => Err(time_to(TOKEN.saturating_sub(level), budget.per_second)),
+    pub(crate) fn check(&self, now: Instant) -> Result<(), Span> {
+        let elapsed = now.since(self.at).as_nanos();
+        match self.wait.as_nanos().saturating_sub(elapsed) {
+            0 => Ok(()),
+            left => Err(Span::from_nanos(left)),
         }
     }
 
-    /// Takes the token that [`TokenBucket::check`] has just found.
+    /// Takes the token that [`TokenBucket::check`] has just found at `now`.
     #[inline]
-    pub(crate) fn take(&mut self, token: Token) {
-        let Token { level, at } = token;
-        debug_assert!(at >= self.at, "a token of an earlier state of the bucket");
-        self.level = level;
-        self.at = at;
+    pub(crate) fn take(&mut self, now: Instant) {
+        debug_assert!(self.check(now).is_ok(), "took a token that is not there");
+        let RatePolicy::Budget(budget) = self.policy else {
+            return;
+        };
+        self.level = self.level_at(budget, now).saturating_sub(TOKEN);
+        self.at = self.at.max(now);
+        self.wait = match TOKEN.saturating_sub(self.level) {
+            0 => Span::ZERO,
+            missing => time_to(missing, budget.per_second),
+        };
     }
 
     /// Billionths of a token at `now`.
@@ -141,17 +137,22 @@ mod tests {
         TokenBucket::new(RatePolicy::Budget(RateBudget { burst, per_second }))
     }
 
+    fn take(bucket: &mut TokenBucket, now: Instant) {
+        bucket.check(now).unwrap();
+        bucket.take(now);
+    }
+
     #[test]
     fn token_comes_exactly_when_it_was_said_to_come() {
         let mut bucket = bucket(2, 3);
         let start = Instant::from_nanos(5);
-        bucket.take(bucket.check(start).unwrap());
-        bucket.take(bucket.check(start).unwrap());
+        take(&mut bucket, start);
+        take(&mut bucket, start);
         let wait = bucket.check(start).unwrap_err();
         assert_eq!(wait, Span::from_nanos(333_333_334));
         let early = start.after(Span::from_nanos(333_333_333));
         assert_eq!(bucket.check(early), Err(Span::from_nanos(1)));
-        bucket.take(bucket.check(start.after(wait)).unwrap());
+        take(&mut bucket, start.after(wait));
         // What it came late, a third of a nanosecond, is not lost: 3 x 333,333,334 - 10^9.
         assert_eq!(bucket.tokens(start.after(wait)), 2);
     }
@@ -162,8 +163,8 @@ mod tests {
         let late = Instant::from_nanos(u64::MAX);
         assert_eq!(bucket.tokens(Instant::ZERO), 2 * TOKEN);
         assert_eq!(bucket.tokens(late), 2 * TOKEN);
-        bucket.take(bucket.check(late).unwrap());
-        bucket.take(bucket.check(late).unwrap());
+        take(&mut bucket, late);
+        take(&mut bucket, late);
         assert_eq!(bucket.check(late), Err(Span::from_millis(1)));
         assert_eq!(bucket.check(Instant::ZERO), Err(Span::from_millis(1)));
     }
@@ -181,16 +182,17 @@ mod tests {
         for policy in [RatePolicy::Unmetered, RatePolicy::LoopbackExempt] {
             let mut bucket = TokenBucket::new(policy);
             for _ in 0..9 {
-                bucket.take(bucket.check(Instant::ZERO).unwrap());
+                take(&mut bucket, Instant::ZERO);
             }
             assert_eq!(bucket.policy(), policy);
         }
     }
 
     #[test]
-    fn budget_without_refill_is_dry_for_ever() {
+    fn budget_without_refill_is_dry_until_the_clock_ends() {
         let mut bucket = bucket(1, 0);
-        bucket.take(bucket.check(Instant::ZERO).unwrap());
-        assert_eq!(bucket.check(Instant::MAX), Err(Span::from_nanos(u64::MAX)));
+        take(&mut bucket, Instant::ZERO);
+        let last = Instant::from_nanos(u64::MAX - 1);
+        assert_eq!(bucket.check(last), Err(Span::from_nanos(1)));
     }
 }

@@ -1,8 +1,8 @@
 //! Admission: the checks in their order, then every charge at once (keeps L2, L3, L8: a
 //! refusal changes nothing but its counter).
 
-use super::IngressLedger;
 use super::table::{NewTicket, State};
+use super::{Books, IngressLedger};
 use crate::counters::{bump, raise};
 use crate::issuer::Seal;
 use crate::lane::Lane;
@@ -10,6 +10,13 @@ use crate::overload::IngressOverload;
 use crate::partition::{Full, MISCOUNTED};
 use crate::reservation::{ConnectionUse, IngressReservation};
 use crate::units::{IngressFootprint, Instant, Occupancy};
+
+/// A request as it is asked for, and when.
+struct Asked {
+    footprint: u64,
+    deadline: Instant,
+    now: Instant,
+}
 
 impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     /// Admits a request of `connection`, to a slot if one is free and nobody waits for it,
@@ -35,6 +42,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             .inspect_err(|overload| bump(&mut self.books[lane].counters.overloads[overload.kind()]))
     }
 
+    #[inline]
     fn admit(
         &mut self,
         connection: &mut ConnectionUse,
@@ -42,15 +50,25 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         deadline: Instant,
         now: Option<Instant>,
     ) -> Result<IngressReservation<'a>, IngressOverload> {
-        let lane = connection.lane();
-        let rules = self.books[lane].rules;
         let now = self.observe(now.ok_or(IngressOverload::ClockLost)?);
-        if deadline <= now {
+        let asked = Asked {
+            footprint: footprint.bytes().count(),
+            deadline,
+            now,
+        };
+        let state = self.check(connection, &asked)?;
+        self.charge(connection, &asked, state)
+    }
+
+    /// Every check in its order. Where the request goes if it passes them all.
+    #[inline]
+    fn check(&self, connection: &ConnectionUse, asked: &Asked) -> Result<State, IngressOverload> {
+        let lane = connection.lane();
+        let Books { rules, rate, .. } = &self.books[lane];
+        if asked.deadline <= asked.now {
             return Err(IngressOverload::DeadlineExceeded);
         }
-        let token = self.books[lane]
-            .rate
-            .check(now)
+        rate.check(asked.now)
             .map_err(|ready_in| IngressOverload::RateLimited { ready_in })?;
         if connection.outstanding >= rules.per_connection {
             return Err(IngressOverload::PerConnectionLimit(Occupancy {
@@ -59,22 +77,32 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             }));
         }
         let state = self.place(lane)?;
-        let footprint = footprint.bytes().count();
-        if footprint > rules.footprint {
+        if asked.footprint > rules.footprint {
             return Err(IngressOverload::ByteBudgetExhausted(Occupancy {
-                in_use: footprint,
+                in_use: asked.footprint,
                 limit: rules.footprint,
             }));
         }
-        self.bytes.check(lane, footprint).map_err(
-            |(Full::Lane(full) | Full::Aggregate(full))| IngressOverload::ByteBudgetExhausted(full),
-        )?;
+        match self.bytes.check(lane, asked.footprint) {
+            Ok(()) => Ok(state),
+            Err(Full::Lane(full) | Full::Aggregate(full)) => {
+                Err(IngressOverload::ByteBudgetExhausted(full))
+            }
+        }
+    }
 
-        // Every check has passed: charge.
-        let deadline = deadline.min(now.after(rules.deadline));
+    /// Every charge at once, for a request that has just passed every check.
+    fn charge(
+        &mut self,
+        connection: &mut ConnectionUse,
+        asked: &Asked,
+        state: State,
+    ) -> Result<IngressReservation<'a>, IngressOverload> {
+        let lane = connection.lane();
+        let longest = self.books[lane].rules.deadline;
         let new = NewTicket {
-            footprint,
-            deadline,
+            footprint: asked.footprint,
+            deadline: asked.deadline.min(asked.now.after(longest)),
             owner: connection.owner(),
             lane,
         };
@@ -82,9 +110,9 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             self.fault("ticket table full below its bound");
             return Err(self.aggregate_full());
         };
-        self.books[lane].rate.take(token);
+        self.books[lane].rate.take(asked.now);
         connection.outstanding = connection.outstanding.wrapping_add(1);
-        if !self.bytes.charge(lane, footprint) {
+        if !self.bytes.charge(lane, asked.footprint) {
             self.fault(MISCOUNTED);
         }
         raise(&mut self.bytes_high_water, self.bytes.total_used());

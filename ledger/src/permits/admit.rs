@@ -9,7 +9,7 @@ use crate::lane::{Lane, PerLane};
 use crate::ledger::OpenError;
 use crate::partition::{Full, MISCOUNTED, OVERDRAWN, Partition};
 use crate::profile::{Resource, ValidatedProfile};
-use crate::rate::{Token, TokenBucket};
+use crate::rate::TokenBucket;
 use crate::reservation::{Misuse, ReleaseRefused};
 use crate::units::{Instant, Span};
 
@@ -95,8 +95,8 @@ impl<'a> ConnectionPermits<'a> {
         now: Option<Instant>,
     ) -> Result<ConnectionPermit<'a>, PermitRefusal> {
         self.issuer.assert_unleaked();
-        let token = match self.check(lane, now) {
-            Ok(token) => token,
+        match self.check(lane, now) {
+            Ok(now) => Ok(self.charge(lane, now)),
             Err(refusal) => {
                 let counters = &mut self.counters[lane];
                 bump(&mut counters.refused);
@@ -106,10 +106,13 @@ impl<'a> ConnectionPermits<'a> {
                     PermitRefusal::LaneFull(_) => &mut counters.refused_lane_full,
                     PermitRefusal::TotalFull(_) => &mut counters.refused_total_full,
                 });
-                return Err(refusal);
+                Err(refusal)
             }
-        };
-        self.rates[lane].take(token);
+        }
+    }
+
+    fn charge(&mut self, lane: Lane, now: Instant) -> ConnectionPermit<'a> {
+        self.rates[lane].take(now);
         if !self.partition.charge(lane, 1) {
             self.fault(MISCOUNTED);
         }
@@ -117,10 +120,10 @@ impl<'a> ConnectionPermits<'a> {
         bump(&mut counters.admitted);
         raise(&mut counters.high_water, self.partition.used(lane));
         raise(&mut self.high_water, self.partition.total_used());
-        Ok(ConnectionPermit {
+        ConnectionPermit {
             seal: Seal::new(self.issuer, self.serial),
             lane,
-        })
+        }
     }
 
     /// Whether there is room for one more connection of `lane` now, so that the caller may
@@ -138,16 +141,17 @@ impl<'a> ConnectionPermits<'a> {
         self.check(lane, now).map(drop)
     }
 
-    fn check(&self, lane: Lane, now: Option<Instant>) -> Result<Token, PermitRefusal> {
+    /// Every check in its order; hands out the instant at which they passed.
+    fn check(&self, lane: Lane, now: Option<Instant>) -> Result<Instant, PermitRefusal> {
         let now = now.ok_or(PermitRefusal::ClockLost)?;
-        let token = self.rates[lane]
+        self.rates[lane]
             .check(now)
             .map_err(|ready_in| PermitRefusal::RateLimited { ready_in })?;
         self.partition.check(lane, 1).map_err(|full| match full {
             Full::Lane(occupancy) => PermitRefusal::LaneFull(occupancy),
             Full::Aggregate(occupancy) => PermitRefusal::TotalFull(occupancy),
         })?;
-        Ok(token)
+        Ok(now)
     }
 
     /// Ends a connection, however it ended.
