@@ -23,7 +23,7 @@ use crate::package;
 use crate::record::{Boot, Chart, Check, Figure, ProbeRow, Record};
 
 /// How long counts may take to agree, and a machine to end.
-const SETTLE_WITHIN: Duration = Duration::from_secs(30);
+const SETTLE_WITHIN: Duration = Duration::from_secs(120);
 
 /// How long a service that clients left in disorder must have nothing more to say.
 const CALM: Duration = Duration::from_millis(1500);

@@ -1,7 +1,7 @@
 //! Case `starvation`: each point where the public lane could starve another is loaded by
 //! itself, and the provider's probe is measured beside an idle guest's.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
@@ -38,6 +38,8 @@ const CONNECTIONS: usize = 32;
 const LOADED_FOR: Duration = Duration::from_secs(6);
 /// Long enough that an idle guest's p99 is not its one slowest probe.
 const IDLE_FOR: Duration = Duration::from_secs(12);
+/// How long what a load left in buffers may take to be served.
+const REST_WITHIN: Duration = Duration::from_secs(120);
 
 /// A load: its name, the point that it loads, and what makes it.
 type Load = (&'static str, fn(&Guest) -> Result<Tally, Failure>);
@@ -68,6 +70,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         let mut seen = Ok(Tally::default());
         let loaded = watch(&mut guest, LOADED_FOR, |guest| seen = load(guest))?;
         clients.lane(Lane::Anonymous).add(&seen?);
+        rest(session, &guest, &mut clients, name);
         count(&mut clients, &loaded);
         loaded.judge(session, name);
         session.probes(loaded.rows(name, &idle));
@@ -80,6 +83,32 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     });
     sampler.record(session, &mut clients);
     session.settle(guest, &clients).map(drop)
+}
+
+/// Waits until nothing of a load is left, so that the next one is measured alone.
+fn rest(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts, name: &str) {
+    let begun = Instant::now();
+    let request = http::once("GET", "/api/ingress");
+    let mut last = None;
+    while begun.elapsed() < REST_WITHIN {
+        let tally = clients.lane(Lane::Anonymous);
+        let answer = http::counted(tally, guest.public(), &request, Duration::from_secs(5));
+        last = answer.ok().and_then(|answer| {
+            let told = answer.json()?;
+            let of = |counter: &str| told.pointer(&format!("/lanes/0/{counter}"))?.as_u64();
+            Some((of("serving")?, of("waiting")?))
+        });
+        // This request, and the sampler's.
+        if last.is_some_and(|(serving, waiting)| serving + waiting <= 2) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    session.check(
+        format!("{name}: the public lane comes to rest"),
+        false,
+        format_args!("serving and waiting after {REST_WITHIN:?}: {last:?}"),
+    );
 }
 
 /// `wrk`, which takes little of the processor that it shares with the guest.
@@ -99,7 +128,9 @@ fn keep_alive(guest: &Guest) -> Result<Tally, Failure> {
 }
 
 fn unread(guest: &Guest) -> Result<Tally, Failure> {
-    let pace = Duration::from_millis(100);
+    // Ten thousand pages a second are asked for in all. What is asked for faster than it is
+    // served waits in the host's buffers, and is served long after the clients have gone.
+    let pace = Duration::from_secs(1);
     let slow = SlowClients::start(guest.public(), Slowness::Read, 200, pace);
     std::thread::sleep(LOADED_FOR);
     slow.finish();
@@ -124,7 +155,7 @@ fn pipelined(guest: &Guest) -> Result<Tally, Failure> {
     let request = http::keep("GET", "/healthz");
     let hundred = request.repeat(100);
     let mut tally = Tally::default();
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while begun.elapsed() < LOADED_FOR {
         let Ok(mut wire) = Wire::connect(guest.public(), Duration::from_secs(5)) else {
             continue;

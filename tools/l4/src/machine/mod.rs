@@ -193,9 +193,9 @@ impl Machine {
         self.control.take()
     }
 
-    /// What the emulator has had of the host's processors so far.
-    pub(crate) fn waited(&self) -> share::Waited {
-        share::Waited::of(lock(&self.child).id())
+    /// Watches what the emulator gets of the host's processors.
+    pub(crate) fn watch_share(&self) -> share::Watch {
+        share::Watch::start(lock(&self.child).id())
     }
 
     /// The host address that reaches NIC `number` (from 1).
