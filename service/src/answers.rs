@@ -60,6 +60,15 @@ impl Problem {
         }
     }
 
+    /// A request whose `If-Match`, or whose `If-None-Match` where it would act, does not hold.
+    pub(crate) const fn of_failed_condition() -> Self {
+        Self::new(
+            Status::PreconditionFailed,
+            "precondition_failed",
+            "A precondition of the request does not hold.",
+        )
+    }
+
     /// A request that was not admitted, or not served in time.
     pub(crate) fn of_overload(overload: IngressOverload, jitter: &mut JitterSeed) -> Self {
         let ready_in = match overload {

@@ -5,7 +5,7 @@
 
 use ingress_ledger::{Lane, OverloadKind};
 
-use crate::evidence::{Evidence, ServingState, rate_word};
+use crate::evidence::{Evidence, rate_word};
 use crate::http::status::Status;
 use crate::http::write::Text;
 use crate::record_format;
@@ -21,7 +21,6 @@ pub(crate) fn write(
     body: &mut Text<'_>,
 ) -> (Status, &'static str) {
     match handler {
-        Handler::Readiness => return readiness(context.state, body),
         Handler::Drain => {
             body.text("{\"state\":\"draining\",\"drain_ms\":")
                 .number(context.drain_ms)
@@ -34,22 +33,9 @@ pub(crate) fn write(
         }
         Handler::Ingress => lanes(&(context.evidence)(), body),
         Handler::Status => status(&(context.evidence)(), body),
-        Handler::Asset(_) | Handler::Health | Handler::Options => {}
+        Handler::Asset(_) | Handler::Health | Handler::Readiness | Handler::Options => {}
     }
     (Status::Ok, JSON)
-}
-
-fn readiness(state: ServingState, body: &mut Text<'_>) -> (Status, &'static str) {
-    match state {
-        ServingState::Serving => {
-            body.text("{\"status\":\"pass\"}\n");
-            (Status::Ok, "application/health+json")
-        }
-        ServingState::Draining => {
-            body.text("{\"status\":\"fail\",\"output\":\"draining\"}\n");
-            (Status::ServiceUnavailable, "application/health+json")
-        }
-    }
 }
 
 /// `GET /api/ingress`: the lanes as the landing page shows them.

@@ -48,14 +48,6 @@ impl Asset {
     pub fn is_page(&self) -> bool {
         self.media_type.starts_with("text/html") || self.media_type.starts_with("image/svg")
     }
-
-    /// Whether an `If-None-Match` field names the present file (RFC 9110 §13.1.2).
-    #[must_use]
-    pub fn is_named_by(&self, if_none_match: &[u8]) -> bool {
-        crate::http::head::list_items(if_none_match)
-            .map(|tag| tag.strip_prefix(b"W/").unwrap_or(tag))
-            .any(|tag| tag == b"*" || tag == self.etag)
-    }
 }
 
 /// The 64-bit FNV-1a hash of `content` in quotes.
@@ -128,22 +120,6 @@ mod tests {
         assert_eq!(&etag(b""), b"\"cbf29ce484222325\"");
         assert_eq!(&etag(b"a"), b"\"af63dc4c8601ec8c\"");
         assert_ne!(INDEX.etag, STYLE.etag);
-    }
-
-    #[test]
-    fn if_none_match_compares_weakly() {
-        let tag = std::str::from_utf8(&INDEX.etag).unwrap();
-        for field in [
-            tag.to_owned(),
-            format!("W/{tag}"),
-            format!("\"x\", {tag}"),
-            "*".to_owned(),
-        ] {
-            assert!(INDEX.is_named_by(field.as_bytes()), "{field}");
-        }
-        for field in ["", "\"x\"", "cbf29ce484222325"] {
-            assert!(!INDEX.is_named_by(field.as_bytes()), "{field}");
-        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::answers::CONTINUE;
 use crate::buffers::PREFIX;
 use crate::drain;
 use crate::http::body::{BodyProgress, BodyReader};
+use crate::http::condition::Condition;
 use crate::http::fault::Fault;
 use crate::http::framing::BodyFraming;
 use crate::http::head::{Expectation, Head, Persistence};
@@ -119,12 +120,9 @@ fn read_head(
         version: head.version,
         persistence: head.persistence,
         head_only: head.method == Some(Method::Head),
-        is_cached: match decided.map(|route| route.handler) {
-            Ok(Handler::Asset(asset)) => head
-                .if_none_match
-                .is_some_and(|field| asset.is_named_by(field)),
-            _ => false,
-        },
+        condition: decided.map_or(Condition::Holds, |route| {
+            Condition::evaluate(&head, route.handler.selected())
+        }),
         drain: None,
     };
     let read = HeadRead {

@@ -5,6 +5,7 @@ use ingress_ledger::{
 };
 
 use crate::http::body::BodyReader;
+use crate::http::condition::Condition;
 use crate::http::head::{Persistence, Version};
 use crate::ids::Slot;
 use crate::input::Input;
@@ -83,8 +84,8 @@ pub(crate) struct Request {
     pub(crate) persistence: Persistence,
     /// Whether only the head of the answer is wanted.
     pub(crate) head_only: bool,
-    /// Whether the client has the present asset already.
-    pub(crate) is_cached: bool,
+    /// What its preconditions make of it.
+    pub(crate) condition: Condition,
     /// The grace that a drain asks for.
     pub(crate) drain: Option<Span>,
 }
@@ -96,7 +97,7 @@ impl Request {
         version: Version::Http11,
         persistence: Persistence::Close,
         head_only: false,
-        is_cached: false,
+        condition: Condition::Holds,
         drain: None,
     };
 }

@@ -4,6 +4,7 @@ use ingress_ledger::Lane;
 
 use crate::answers::{Problem, Shape};
 use crate::buffers::{NOTE_BYTES, PREFIX, SLOT_BYTES};
+use crate::http::condition::Condition;
 use crate::http::head::Version;
 use crate::http::status::Status;
 use crate::ids::ConnId;
@@ -61,7 +62,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         };
         let mut drain_ms = 0;
         let mut after = after;
-        if handler == Handler::Drain {
+        if handler == Handler::Drain && request.condition == Condition::Holds {
             drain_ms = self.begin_drain(request.drain, now).as_millis();
             after = self.after_request(conn);
         }
@@ -76,8 +77,8 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         let context = Context {
             evidence: &|| state.evidence(memory),
             state: state.serving_state(),
-            is_watched: lane != Lane::LocalHealth,
-            is_cached: request.is_cached,
+            lane,
+            condition: request.condition,
             drain_ms,
         };
         let Some((record, area)) = self.memory.output(conn) else {

@@ -1,10 +1,13 @@
 //! Answers that serve: one writer of response heads, and one handler for each kind of route.
 
-use crate::answers::Shape;
+use ingress_ledger::Lane;
+
+use crate::answers::{Problem, Shape};
 use crate::api;
 use crate::assets::Asset;
 use crate::buffers::SLOT_BYTES;
 use crate::evidence::{Evidence, ServingState};
+use crate::http::condition::Condition;
 use crate::http::date::HttpDate;
 use crate::http::method::Methods;
 use crate::http::status::Status;
@@ -114,9 +117,8 @@ pub(crate) fn write_head(response: &Response<'_>, text: &mut Text<'_>) {
 pub(crate) struct Context<'a> {
     pub(crate) evidence: &'a dyn Fn() -> Evidence,
     pub(crate) state: ServingState,
-    /// Whether the lane is one that a balancer watches, and is to be told of a drain.
-    pub(crate) is_watched: bool,
-    pub(crate) is_cached: bool,
+    pub(crate) lane: Lane,
+    pub(crate) condition: Condition,
     pub(crate) drain_ms: u64,
 }
 
@@ -139,25 +141,28 @@ pub(crate) fn serve(
         date: shape.date,
         ..Response::EMPTY
     };
-    match handler {
-        Handler::Asset(asset) => serve_asset(asset, context, (shape, response), area),
-        Handler::Options => {
-            let every = ROUTES
-                .iter()
-                .fold(Methods::of(&[]), |all, route| all.or(route.methods));
-            finish(
-                Response {
-                    allow: Some(every),
-                    ..response
-                },
-                b"",
-                shape,
-                area,
-            )
+    let mut formatted;
+    let (response, body) = match handler {
+        Handler::Asset(asset) => {
+            let response = Response {
+                status: Status::Ok,
+                media_type: Some(asset.media_type),
+                asset: Some(asset),
+                ..response
+            };
+            (response, asset.content)
         }
-        Handler::Health => {
-            let draining = context.is_watched && context.state == ServingState::Draining;
-            let (status, body) = if draining {
+        Handler::Options => {
+            let response = Response {
+                allow: Some(allowed(context.lane)),
+                ..response
+            };
+            (response, &b""[..])
+        }
+        Handler::Health | Handler::Readiness => {
+            // The local lane's health is asked by whoever would restart the service.
+            let is_told = handler == Handler::Readiness || context.lane != Lane::LocalHealth;
+            let (status, body) = if is_told && context.state == ServingState::Draining {
                 (
                     Status::ServiceUnavailable,
                     &b"{\"status\":\"fail\",\"output\":\"draining\"}\n"[..],
@@ -165,25 +170,16 @@ pub(crate) fn serve(
             } else {
                 (Status::Ok, &b"{\"status\":\"pass\"}\n"[..])
             };
-            let media_type = Some("application/health+json");
-            finish(
-                Response {
-                    status,
-                    media_type,
-                    ..response
-                },
-                body,
-                shape,
-                area,
-            )
+            let response = Response {
+                status,
+                media_type: Some("application/health+json"),
+                ..response
+            };
+            (response, body)
         }
-        Handler::Readiness
-        | Handler::Ingress
-        | Handler::Status
-        | Handler::Evidence
-        | Handler::Drain => {
-            let mut body = [0; SLOT_BYTES];
-            let mut text = Text::new(&mut body);
+        Handler::Ingress | Handler::Status | Handler::Evidence | Handler::Drain => {
+            formatted = [0; SLOT_BYTES];
+            let mut text = Text::new(&mut formatted);
             let (status, media_type) = api::write(handler, context, &mut text);
             let length = text.finish()?;
             let response = Response {
@@ -191,67 +187,68 @@ pub(crate) fn serve(
                 media_type: Some(media_type),
                 ..response
             };
-            finish(response, body.get(..length)?, shape, area)
+            (response, formatted.get(..length)?)
         }
-    }
+    };
+    finish(response, body, (context, shape), area)
 }
 
-fn serve_asset(
-    asset: &'static Asset,
-    context: &Context<'_>,
-    (shape, response): (Shape<'_>, Response<'_>),
-    area: &mut [u8],
-) -> Option<Written> {
-    let status = if context.is_cached {
-        Status::NotModified
-    } else {
-        Status::Ok
-    };
-    let response = Response {
-        status,
-        media_type: (!context.is_cached).then_some(asset.media_type),
-        length: asset.content.len(),
-        asset: Some(asset),
-        ..response
-    };
-    let mut text = Text::new(area);
-    write_head(&response, &mut text);
-    if context.is_cached || shape.head_only {
-        return Some(Written {
-            status,
-            bytes: text.finish()?,
-            rest: &[],
-        });
-    }
-    let here = asset.content.len().min(text.room());
-    let (first, rest) = asset.content.split_at_checked(here)?;
-    text.bytes(first);
-    Some(Written {
-        status,
-        bytes: text.finish()?,
-        rest,
-    })
+/// The methods of all routes of a lane.
+fn allowed(lane: Lane) -> Methods {
+    ROUTES
+        .iter()
+        .filter(|route| route.lanes.contains(&lane))
+        .fold(Methods::of(&[]), |all, route| all.or(route.methods))
 }
 
-/// Writes head and body.
+/// Writes head and body, or what the request's preconditions make of them. They count only where the
+/// answer would be a success (RFC 9110 §13.2.1).
 fn finish(
     response: Response<'_>,
     body: &[u8],
-    shape: Shape<'_>,
+    (context, shape): (&Context<'_>, Shape<'_>),
     area: &mut [u8],
 ) -> Option<Written> {
+    let is_success = response.status.code() / 100 == 2;
+    let (response, is_modified) = match context.condition {
+        Condition::Failed if is_success => {
+            let problem = Problem::of_failed_condition();
+            return Some(Written {
+                status: problem.status,
+                bytes: problem.write(context.lane, shape, area)?,
+                rest: &[],
+            });
+        }
+        Condition::NotModified if is_success => {
+            let response = Response {
+                status: Status::NotModified,
+                media_type: None,
+                ..response
+            };
+            (response, false)
+        }
+        _ => (response, true),
+    };
     let response = Response {
         length: body.len(),
         ..response
     };
     let mut text = Text::new(area);
     write_head(&response, &mut text);
-    if !shape.head_only {
-        text.bytes(body);
+    let mut rest: &[u8] = &[];
+    if is_modified && !shape.head_only {
+        if let Some(asset) = response.asset {
+            let here = asset.content.len().min(text.room());
+            let first;
+            (first, rest) = asset.content.split_at_checked(here)?;
+            text.bytes(first);
+        } else {
+            text.bytes(body);
+        }
     }
     Some(Written {
         status: response.status,
         bytes: text.finish()?,
-        rest: &[],
+        rest,
     })
 }

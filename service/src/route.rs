@@ -6,6 +6,7 @@
 use ingress_ledger::Lane;
 
 use crate::assets::{self, Asset};
+use crate::http::condition::Selected;
 use crate::http::head::Head;
 use crate::http::method::{Method, Methods};
 use crate::http::status::Status;
@@ -30,6 +31,20 @@ pub enum Handler {
     Drain,
     /// What the server as a whole allows.
     Options,
+}
+
+impl Handler {
+    /// What a request's preconditions are about.
+    #[must_use]
+    pub fn selected(self) -> Selected<'static> {
+        match self {
+            Self::Asset(asset) => Selected::Tagged(&asset.etag),
+            Self::Health | Self::Readiness | Self::Ingress | Self::Status | Self::Evidence => {
+                Selected::Untagged
+            }
+            Self::Drain | Self::Options => Selected::Nothing,
+        }
+    }
 }
 
 /// One route.

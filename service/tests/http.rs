@@ -74,12 +74,9 @@ fn pages_are_confined_and_assets_are_cached_by_tag() {
         &mut wire,
         Anonymous,
         "/",
-        &format!("If-None-Match: {etag}\r\nIf-None-Match: {etag}\r\n"),
+        &format!("If-None-Match: \"other\"\r\nIf-None-Match: {etag}\r\n"),
     );
-    assert_eq!(
-        twice.status, 200,
-        "two fields are not understood, so that the page is sent"
-    );
+    assert_eq!(twice.status, 304, "two fields are one list");
     assert_eq!(
         get(&mut wire, Anonymous, "/", "If-None-Match: \"other\"\r\n").status,
         200
@@ -91,6 +88,67 @@ fn pages_are_confined_and_assets_are_cached_by_tag() {
     assert_eq!(
         get(&mut wire, Anonymous, "/api/ingress", "").field("cache-control"),
         Some("no-store")
+    );
+    wire.finish();
+}
+
+/// RFC 9110 §13.2: what the client would get decides, and only a success has conditions.
+#[test]
+fn a_precondition_that_does_not_hold_changes_the_answer_and_does_nothing() {
+    let mut wire = Wire::tight(&[]);
+    let page = get(&mut wire, Anonymous, "/", "");
+    let etag = page.field("etag").unwrap();
+    for (path, fields, status) in [
+        ("/", format!("If-Match: {etag}"), 200),
+        ("/", format!("If-Match: W/{etag}"), 412),
+        (
+            "/",
+            format!("If-Match: {etag}\r\nIf-None-Match: {etag}"),
+            304,
+        ),
+        (
+            "/",
+            format!("If-Match: \"x\"\r\nIf-None-Match: {etag}"),
+            412,
+        ),
+        ("/", format!("If-Range: {etag}\r\nRange: bytes=0-3"), 200),
+        ("/healthz", "If-Match: \"x\"".into(), 412),
+        ("/api/ingress", "If-None-Match: \"x\"".into(), 200),
+        ("/nothing", "If-Match: \"x\"".into(), 404),
+        ("/drain", "If-Match: \"x\"".into(), 403),
+    ] {
+        let conn = wire.connect(Anonymous);
+        for _ in 0..2 {
+            let answer = wire.ask(
+                conn,
+                format!("GET {path} HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n"),
+            );
+            assert_eq!(answer.status, status, "{path} {fields}");
+            if status == 412 {
+                assert_eq!(answer.code(), "precondition_failed");
+                assert_eq!(answer.field("etag"), None);
+            }
+        }
+        wire.shut_down(conn);
+    }
+    let drain = "POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n";
+    let refused = wire.ask_once(
+        LocalHealth,
+        format!("{drain}If-Match: \"x\"\r\n\r\ngrace_ms=0"),
+    );
+    assert_eq!(refused.status, 412);
+    assert_eq!(wire.get(Anonymous, "/healthz").status, 200, "no drain");
+    let conditional = "GET /readyz HTTP/1.1\r\nHost: a\r\nIf-Match: \"x\"\r\n\r\n";
+    assert_eq!(wire.ask_once(LocalHealth, conditional).status, 412);
+    let begun = wire.ask_once(
+        LocalHealth,
+        format!("{drain}If-None-Match: *\r\n\r\ngrace_ms=9"),
+    );
+    assert_eq!(begun.status, 202);
+    assert_eq!(
+        wire.ask_once(LocalHealth, conditional).status,
+        503,
+        "no conditions on what is no success"
     );
     wire.finish();
 }
@@ -207,7 +265,8 @@ fn options_asks_about_the_server() {
     let response = wire.ask_once(Anonymous, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(
         (response.status, response.field("allow")),
-        (204, Some("GET, HEAD, POST, OPTIONS"))
+        (204, Some("GET, HEAD, OPTIONS")),
+        "what no public route takes is not allowed"
     );
     assert_eq!(response.field("content-length"), None);
     assert_eq!(

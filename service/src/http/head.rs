@@ -112,8 +112,10 @@ pub struct Head<'a> {
     pub persistence: Persistence,
     /// What the client waits for.
     pub expectation: Expectation,
-    /// `If-None-Match`, if it appears exactly once.
-    pub if_none_match: Option<&'a [u8]>,
+    /// Whether it has `If-Match` or `If-None-Match`.
+    pub is_conditional: bool,
+    /// The field lines, each with its CRLF, and the empty line.
+    lines: &'a [u8],
 }
 
 impl<'a> Head<'a> {
@@ -128,9 +130,9 @@ impl<'a> Head<'a> {
             .ok_or(Fault::RequestLine)?;
         let line = RequestLine::parse(bytes.get(..line_end).unwrap_or_default())?;
         let method = Method::recognise(line.method);
-        let fields = bytes.get(line_end.saturating_add(2)..).unwrap_or_default();
+        let lines = bytes.get(line_end.saturating_add(2)..).unwrap_or_default();
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-        let headers = match httparse::parse_headers(fields, &mut headers) {
+        let headers = match httparse::parse_headers(lines, &mut headers) {
             Ok(httparse::Status::Complete((_, headers))) => headers,
             Ok(httparse::Status::Partial) | Err(httparse::Error::HeaderName) => {
                 return Err(Fault::HeaderName);
@@ -147,8 +149,20 @@ impl<'a> Head<'a> {
             body: fields.framing.resolve(line.version)?,
             persistence: fields.persistence(line.version),
             expectation: fields.expectation(line.version)?,
-            if_none_match: fields.if_none_match.single(),
+            is_conditional: fields.is_conditional,
+            lines,
         })
+    }
+
+    /// The values of all fields of that name, in their order, without the white space around them.
+    pub fn values(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.lines
+            .split(|byte| *byte == b'\n')
+            .filter_map(move |line| {
+                let (field, rest) = line.split_at_checked(name.len())?;
+                let value = rest.strip_prefix(b":")?;
+                (field.eq_ignore_ascii_case(name.as_bytes())).then_some(value.trim_ascii())
+            })
     }
 }
 
@@ -168,20 +182,13 @@ impl<'a> Once<'a> {
             Self::Single(_) | Self::Repeated => Self::Repeated,
         };
     }
-
-    const fn single(self) -> Option<&'a [u8]> {
-        match self {
-            Self::Single(value) => Some(value),
-            Self::Absent | Self::Repeated => None,
-        }
-    }
 }
 
 /// The header fields that this service reads; all others are skipped unread.
 #[derive(Default)]
 struct Fields<'a> {
     host: Once<'a>,
-    if_none_match: Once<'a>,
+    is_conditional: bool,
     framing: FramingFields,
     says_close: bool,
     says_keep_alive: bool,
@@ -212,8 +219,10 @@ impl<'a> Fields<'a> {
                     fields.expects_continue |= is_known;
                     fields.expects_more |= !is_known;
                 }
-            } else if name.eq_ignore_ascii_case("if-none-match") {
-                fields.if_none_match.add(value);
+            } else if name.eq_ignore_ascii_case("if-match")
+                || name.eq_ignore_ascii_case("if-none-match")
+            {
+                fields.is_conditional = true;
             }
         }
         Ok(fields)
@@ -365,7 +374,8 @@ mod tests {
         assert_eq!(head.target, Target::Path(target::Path::new(b"/x").unwrap()));
         assert_eq!(head.body, BodyFraming::Length(5));
         assert_eq!(head.expectation, Expectation::Continue);
-        assert_eq!(head.if_none_match, Some(&b"\"a\""[..]));
+        assert!(head.is_conditional);
+        assert!(head.values("if-none-match").eq([b"\"a\""]));
     }
 
     #[test]

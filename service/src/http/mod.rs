@@ -2,10 +2,12 @@
 //!
 //! `scan` finds the end of a head and refuses what no client sends by accident; `head` turns a whole
 //! head into borrowed fields; `target` and `framing` are the two parts of it with rules of their own;
-//! `body` takes a request body apart; `fault` names everything that can be wrong, with its one status;
-//! `write` puts responses together in fixed buffers; `date` renders the clock.
+//! `condition` weighs what a request asks of the present state; `body` takes a request body apart;
+//! `fault` names everything that can be wrong, with its one status; `write` puts responses together in
+//! fixed buffers; `date` renders the clock.
 
 pub mod body;
+pub mod condition;
 pub mod date;
 pub mod fault;
 pub mod framing;

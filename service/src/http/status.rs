@@ -54,6 +54,8 @@ statuses! {
     MethodNotAllowed = 405 "Method Not Allowed";
     /// 408
     RequestTimeout = 408 "Request Timeout";
+    /// 412
+    PreconditionFailed = 412 "Precondition Failed";
     /// 413
     ContentTooLarge = 413 "Content Too Large";
     /// 414
