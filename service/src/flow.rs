@@ -20,6 +20,7 @@ use ingress_ledger::{
 use crate::action::Unanswered;
 use crate::answers::Problem;
 use crate::http::fault::Fault;
+use crate::http::framing::BodyFraming;
 use crate::http::head::Persistence;
 use crate::ids::ConnId;
 use crate::parse::Parsed;
@@ -82,15 +83,20 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             match self.parse(conn) {
                 Ok(Parsed::Partial) => return self.await_more(conn, now),
                 Ok(Parsed::Interim) => return self.send_interim(conn, now),
-                Ok(Parsed::Denied(denial, after)) => self.deny(conn, denial, after, now),
+                Ok(Parsed::Denied(denial, framing)) => self.deny(conn, denial, framing, now),
                 Ok(Parsed::Whole) => self.reserve(conn, now),
                 Err(fault) => self.answer_fault(conn, fault, now),
             }
         }
     }
 
-    /// No route for it on this lane: counted, answered, no handler entered.
-    fn deny(&mut self, conn: ConnId, denial: Denial, after: After, now: Now) {
+    /// No route for it on this lane: counted, answered, no handler entered. Behind a body that is not
+    /// read, nothing is a request.
+    fn deny(&mut self, conn: ConnId, denial: Denial, framing: BodyFraming, now: Now) {
+        let after = match framing {
+            BodyFraming::None => self.after_request(conn),
+            BodyFraming::Length(_) | BodyFraming::Chunked => After::Linger,
+        };
         let lane = self.lane(conn);
         self.state.ledger.route_denied(lane);
         self.answer(conn, Problem::of_denial(denial), after, now);

@@ -7,12 +7,12 @@ use crate::http::body::{BodyProgress, BodyReader};
 use crate::http::condition::Condition;
 use crate::http::fault::Fault;
 use crate::http::framing::BodyFraming;
-use crate::http::head::{Expectation, Head, Persistence};
+use crate::http::head::{Expectation, Head};
 use crate::http::method::Method;
 use crate::http::scan::Scanned;
 use crate::ids::ConnId;
 use crate::output::{Output, Source};
-use crate::record::{After, Record, Request};
+use crate::record::{Record, Request};
 use crate::route::{self, Denial, Handler};
 use crate::server::Server;
 use crate::table::Parts;
@@ -24,8 +24,8 @@ pub(crate) enum Parsed {
     Partial,
     /// An interim answer is to be sent before more is received.
     Interim,
-    /// A request that no route answers on this lane.
-    Denied(Denial, After),
+    /// A request that no route answers on this lane; a body of it is not read.
+    Denied(Denial, BodyFraming),
     /// A request, its body included.
     Whole,
 }
@@ -36,7 +36,6 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// # Errors
     /// What is wrong with it; nothing after it on this connection can be trusted.
     pub(crate) fn parse(&mut self, conn: ConnId) -> Result<Parsed, Fault> {
-        let is_draining = self.state.drain.is_some();
         let Some(parts) = self.memory.parts(conn) else {
             return Ok(Parsed::Partial);
         };
@@ -51,7 +50,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                 None => return Ok(Parsed::Partial),
             };
             if let Err(denial) = head.decided {
-                return Ok(Parsed::Denied(denial, head.after_denial(is_draining)));
+                return Ok(Parsed::Denied(denial, head.framing));
             }
             let limit = record.request.route.map_or(0, |route| route.body_bytes_max);
             let body = BodyReader::new(head.framing, limit)?;
@@ -79,18 +78,6 @@ struct HeadRead {
     decided: Result<(), Denial>,
     framing: BodyFraming,
     expectation: Expectation,
-    persistence: Persistence,
-}
-
-impl HeadRead {
-    /// A denied request's body is not read, so that nothing may follow it.
-    fn after_denial(&self, is_draining: bool) -> After {
-        match (self.framing, self.persistence) {
-            (BodyFraming::None, Persistence::KeepAlive) if !is_draining => After::NextRequest,
-            (BodyFraming::None, Persistence::Close) => After::Close,
-            _ => After::Linger,
-        }
-    }
 }
 
 /// Takes a whole head off the input. `None`: it is not whole yet.
@@ -129,7 +116,6 @@ fn read_head(
         decided: decided.map(drop),
         framing: head.body,
         expectation: head.expectation,
-        persistence: head.persistence,
     };
     record.input.consume(end);
     Ok(Some(read))

@@ -212,6 +212,24 @@ fn a_last_answer_lingers_until_the_client_has_left() {
     assert_eq!(wire.peer(conn).closed, Some(Closed::InOrder));
 }
 
+/// Closed at once, the socket could be reset by what is still under way.
+#[test]
+fn a_last_answer_lingers_when_more_has_come_behind_its_request() {
+    for (path, status) in [("/healthz", 200), ("/nothing", 404)] {
+        let mut wire = Wire::tight(&[]);
+        let conn = wire.connect(Anonymous);
+        let last = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        assert_eq!(wire.ask(conn, format!("{last}more")).status, status);
+        assert!(!wire.is_closed(conn), "{path}");
+        wire.shut_down(conn);
+        assert_eq!(wire.peer(conn).closed, Some(Closed::InOrder), "{path}");
+        let conn = wire.connect(Anonymous);
+        assert_eq!(wire.ask(conn, &last).status, status);
+        assert!(wire.is_closed(conn), "{path}");
+        wire.finish();
+    }
+}
+
 #[test]
 fn lingering_is_bounded_in_bytes_and_time() {
     let mut wire = Wire::tight(&[]);
