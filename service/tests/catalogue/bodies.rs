@@ -32,6 +32,8 @@ fn lengths() {
         ",12",
         "12,",
         "１２",
+        "1_2",
+        "\u{b9}\u{b2}",
     ] {
         let head = format!("Content-Length: {length}");
         drain_refused(&head, "grace_ms=250", 400, "content_length_invalid");
@@ -165,6 +167,9 @@ fn chunks() {
         "c \r\ngrace_ms=250\r\n0\r\n\r\n",
         "c c\r\ngrace_ms=250\r\n0\r\n\r\n",
         "c_\r\ngrace_ms=250\r\n0\r\n\r\n",
+        "0_c\r\ngrace_ms=250\r\n0\r\n\r\n",
+        "c\r\ngrace_ms=250__0\r\n\r\n",
+        "c\r\ngrace_ms=250\r_0\r\n\r\n",
         "c,c\r\ngrace_ms=250\r\n0\r\n\r\n",
         "\r\nc\r\ngrace_ms=250\r\n0\r\n\r\n",
         ";a\r\ngrace_ms=250\r\n0\r\n\r\n",

@@ -6,6 +6,7 @@
 mod bodies;
 mod connections;
 mod fields;
+mod probes;
 #[path = "../support/mod.rs"]
 mod support;
 mod targets;

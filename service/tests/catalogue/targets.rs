@@ -52,6 +52,12 @@ fn targets() {
         ("/%00", "path_unsafe"),
         ("/%0A", "path_unsafe"),
         ("/%2F", "path_unsafe"),
+        ("../../etc/passwd", "target_invalid"),
+        ("http://a?x#y", "target_invalid"),
+        ("http://b.:1.2/", "target_invalid"),
+        ("http://[::1]./", "target_invalid"),
+        ("http://b[::1]/", "target_invalid"),
+        ("http://::1:80/", "target_invalid"),
         ("/%5c", "path_unsafe"),
         ("/x/%2E%2e/healthz", "path_unsafe"),
         ("http://a/../healthz", "path_unsafe"),
@@ -129,6 +135,20 @@ fn other_protocols() {
         ("EHLO a\r\n", "request_line_invalid"),
         ("*1\r\n$4\r\nPING\r\n", "request_line_invalid"),
         ("\x04\x01\x00\x50\x00\x00\x00\x01\x00", "control_byte"),
+        ("\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c", "control_byte"),
+        (
+            "PROXY TCP4 192.0.2.1 192.0.2.2 1 80\r\n",
+            "request_line_invalid",
+        ),
+        ("PROXY UNKNOWN\r\n", "request_line_invalid"),
+        ("OPTIONS sip:nm SIP/2.0\r\n", "version_invalid"),
+        ("OPTIONS / RTSP/1.0\r\n", "version_invalid"),
+        (
+            "M-SEARCH * HTTP/1.1\r\nHost: 239.255.255.250:1900\r\n\r\n",
+            "target_invalid",
+        ),
+        ("\x03\0\0\x2aCookie: mstshash=a\r\n", "control_byte"),
+        ("JRMI\0\x02K", "control_byte"),
     ] {
         refused(Anonymous, hello, 400, code);
     }
