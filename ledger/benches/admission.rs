@@ -262,7 +262,7 @@ fn dispatch(criterion: &mut Criterion) {
 fn permits(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("permit_cycle");
     let issuer = Issuer::new();
-    let mut permits = ConnectionPermits::new(&profile(Shape::Roomy), &issuer);
+    let mut permits = ConnectionPermits::new(&profile(Shape::Roomy), &issuer).unwrap();
     group.bench_function("ledger", |bencher| {
         bencher.iter(|| {
             let permit = permits.admit(black_box(Lane::ProviderHealth), black_box(Some(NOW)));

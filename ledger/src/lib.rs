@@ -92,7 +92,7 @@
 //! assert!(profile.clamps().is_empty());
 //!
 //! static ISSUER: Issuer = Issuer::new();
-//! let mut permits = ConnectionPermits::new(&profile, &ISSUER);
+//! let mut permits = ConnectionPermits::new(&profile, &ISSUER)?;
 //! let mut ledger = IngressLedger::<'_, 10>::new(&profile, &ISSUER)?;
 //!
 //! // The public listener accepts; the flood begins.

@@ -155,7 +155,7 @@ fn clock_at_its_end_admits_nothing_that_could_not_be_timed() {
         Err(IngressOverload::DeadlineExceeded)
     );
     let last = Instant::from_nanos(u64::MAX - 1);
-    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer).unwrap();
     let refusal = permits.admit_refusal(Lane::Anonymous, last).unwrap();
     assert_eq!(refusal.deadline(), Instant::MAX);
     permits.release_refusal(refusal).unwrap();

@@ -172,7 +172,7 @@ fn fails_a_debug_build(operation: impl FnOnce()) {
 fn every_operation_after_a_leak_fails_a_debug_build() {
     let issuer = Issuer::new();
     let mut ledger = open(&issuer);
-    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer).unwrap();
     let mut one = connection();
     let served = ask(&mut ledger, &mut one);
     let cancelled = ask(&mut ledger, &mut one);
@@ -197,12 +197,12 @@ fn every_operation_after_a_leak_fails_a_debug_build() {
 #[test]
 fn dropped_permits_are_counted_as_leaks() {
     let issuer = Issuer::new();
-    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer).unwrap();
     drop(permits.admit(Lane::Anonymous, Some(NOW)).unwrap());
     assert_eq!(permits.evidence().leaked, 1);
     assert!(!permits.evidence().release_balanced());
     let issuer = Issuer::new();
-    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let mut permits = ConnectionPermits::new(&sound(THREE_LANES), &issuer).unwrap();
     drop(permits.admit_refusal(Lane::Anonymous, NOW).unwrap());
     assert_eq!(issuer.leaked(), 1);
 }
@@ -228,8 +228,8 @@ fn token_outlives_its_ledger_and_is_foreign_to_the_next() {
 #[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
 fn foreign_permits_are_refused_without_effect() {
     let issuer = Issuer::new();
-    let mut mine = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
-    let mut other = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let mut mine = ConnectionPermits::new(&sound(THREE_LANES), &issuer).unwrap();
+    let mut other = ConnectionPermits::new(&sound(THREE_LANES), &issuer).unwrap();
     let permit = mine.admit(Lane::Anonymous, Some(NOW)).unwrap();
     let twin = other.admit(Lane::Anonymous, Some(NOW)).unwrap();
     let before = other.evidence();
@@ -244,8 +244,8 @@ fn foreign_permits_are_refused_without_effect() {
 #[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
 fn foreign_refusal_permits_are_refused_without_effect() {
     let issuer = Issuer::new();
-    let mut mine = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
-    let mut other = ConnectionPermits::new(&sound(THREE_LANES), &issuer);
+    let mut mine = ConnectionPermits::new(&sound(THREE_LANES), &issuer).unwrap();
+    let mut other = ConnectionPermits::new(&sound(THREE_LANES), &issuer).unwrap();
     let permit = mine.admit_refusal(Lane::Anonymous, NOW).unwrap();
     let twin = other.admit_refusal(Lane::Anonymous, NOW).unwrap();
     let refused = other.release_refusal(permit).unwrap_err();

@@ -248,7 +248,7 @@ proptest! {
         let issuer = Issuer::new();
         let profile = profiles::random(seed);
         let mut driver = Driver {
-            permits: ConnectionPermits::new(&profile, &issuer),
+            permits: ConnectionPermits::new(&profile, &issuer).unwrap(),
             model: Model::new(&profile),
             held: Vec::new(),
             answering: Vec::new(),

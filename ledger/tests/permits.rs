@@ -22,7 +22,7 @@ use support::profiles::{THREE_LANES, sound};
 const NOW: Instant = Instant::from_nanos(1_000_000_000);
 
 fn open(issuer: &Issuer) -> ConnectionPermits<'_> {
-    ConnectionPermits::new(&sound(THREE_LANES), issuer)
+    ConnectionPermits::new(&sound(THREE_LANES), issuer).unwrap()
 }
 
 fn take<'a>(
@@ -62,7 +62,7 @@ fn accepts_are_rate_limited() {
         burst: 2,
         per_second: 1,
     });
-    let mut permits = ConnectionPermits::new(&sound(profile), &issuer);
+    let mut permits = ConnectionPermits::new(&sound(profile), &issuer).unwrap();
     for _ in 0..2 {
         let permit = permits.admit(Lane::ProviderHealth, Some(NOW)).unwrap();
         permits.release(permit).unwrap();
@@ -191,7 +191,7 @@ fn one_thousand_and_twenty_four_connections_and_not_one_more() {
     for lane in Lane::ALL {
         profile.limits.lanes[lane].connections = Connections::new(1_024);
     }
-    let mut permits = ConnectionPermits::new(&sound(profile), &issuer);
+    let mut permits = ConnectionPermits::new(&sound(profile), &issuer).unwrap();
     let mut held = take(&mut permits, Lane::Anonymous, 1_020);
     held.extend(take(&mut permits, Lane::LocalHealth, 2));
     held.extend(take(&mut permits, Lane::ProviderHealth, 2));

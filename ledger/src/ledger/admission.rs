@@ -125,7 +125,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             raise(&mut books.counters.waiting_high_water, books.waiting.into());
         }
         Ok(IngressReservation {
-            seal: Seal::new(self.issuer, self.serial),
+            seal: Seal::new(self.issuer, self.name),
             ticket,
         })
     }

@@ -76,7 +76,7 @@ impl<const TICKETS: usize> IngressLedger<'_, TICKETS> {
     /// Whether the reservation holds a slot. False for a token of another ledger.
     #[must_use]
     pub fn holds_slot(&self, reservation: &IngressReservation<'_>) -> bool {
-        reservation.seal.is_of(self.issuer, self.serial)
+        reservation.seal.is_of(self.issuer, self.name)
             && self
                 .table
                 .entry(reservation.ticket)
@@ -86,7 +86,7 @@ impl<const TICKETS: usize> IngressLedger<'_, TICKETS> {
     /// The reservation's deadline. `None` for a token of another ledger.
     #[must_use]
     pub fn deadline(&self, reservation: &IngressReservation<'_>) -> Option<Instant> {
-        if !reservation.seal.is_of(self.issuer, self.serial) {
+        if !reservation.seal.is_of(self.issuer, self.name) {
             return None;
         }
         self.table

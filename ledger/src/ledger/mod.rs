@@ -16,7 +16,7 @@ pub use dispatch::{Chosen, Selected};
 pub use evidence::{EvidenceSnapshot, LaneEvidence, StatusRow};
 
 use crate::counters::LaneCounters;
-use crate::issuer::Issuer;
+use crate::issuer::{Issuer, Name};
 use crate::lane::{Lane, PerLane};
 use crate::partition::Partition;
 use crate::profile::{Resource, ValidatedProfile};
@@ -77,7 +77,7 @@ impl Books {
 #[cfg_attr(test, derive(Clone))]
 pub struct IngressLedger<'a, const TICKETS: usize> {
     issuer: &'a Issuer,
-    serial: u32,
+    name: Name,
     latest: Instant,
     slots: Partition,
     bytes: Partition,
@@ -100,6 +100,8 @@ pub enum OpenError {
     },
     /// Already open; a ledger keeps its profile for life.
     AlreadyOpen,
+    /// The issuer has opened 2^32 - 1 ledgers, and can tell no more of them apart.
+    IssuerSpent,
 }
 
 impl OpenError {
@@ -112,6 +114,9 @@ impl OpenError {
                  enlarge TICKETS or lower the structural maxima"
             }
             OpenError::AlreadyOpen => "the ledger is open and keeps its profile",
+            OpenError::IssuerSpent => {
+                "the issuer can tell no more ledgers apart; open this one with another issuer"
+            }
         }
     }
 }
@@ -130,7 +135,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     pub const fn closed(issuer: &'a Issuer) -> Self {
         IngressLedger {
             issuer,
-            serial: 0,
+            name: None,
             latest: Instant::ZERO,
             slots: Partition::CLOSED,
             bytes: Partition::CLOSED,
@@ -163,14 +168,14 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     /// # Errors
     /// [`OpenError`]; the ledger stays as it was.
     pub fn open(&mut self, profile: &ValidatedProfile) -> Result<(), OpenError> {
-        if self.serial != 0 {
+        if self.name.is_some() {
             return Err(OpenError::AlreadyOpen);
         }
         let needed = profile.tickets_needed();
         if needed.is_none_or(|needed| needed.count() as usize > TICKETS) {
             return Err(OpenError::TableTooSmall { needed });
         }
-        self.serial = self.issuer.enrol();
+        self.name = Some(self.issuer.enrol().ok_or(OpenError::IssuerSpent)?);
         self.slots = profile.partition(Resource::Slots).clone();
         self.bytes = profile.partition(Resource::Bytes).clone();
         for lane in Lane::ALL
@@ -211,5 +216,29 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     fn fault(&mut self, what: &str) {
         self.faults = self.faults.wrapping_add(1);
         debug_assert!(false, "{what}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::explore::SMALL;
+    use super::{IngressLedger, OpenError};
+    use crate::issuer::Issuer;
+    use crate::permits::ConnectionPermits;
+
+    #[test]
+    fn no_two_ledgers_of_an_issuer_ever_have_one_name() {
+        let issuer = Issuer::almost_spent();
+        let profile = SMALL.validate().unwrap();
+        let mut last = IngressLedger::<'_, 12>::new(&profile, &issuer).unwrap();
+        let mut ledger = IngressLedger::<'_, 12>::closed(&issuer);
+        let mut permits = ConnectionPermits::closed(&issuer);
+        for _ in 0..3 {
+            assert_eq!(ledger.open(&profile), Err(OpenError::IssuerSpent));
+            assert_eq!(permits.open(&profile), Err(OpenError::IssuerSpent));
+            assert_eq!(last.open(&profile), Err(OpenError::AlreadyOpen));
+        }
+        assert_eq!(ledger.evidence().general_pool, 0, "it stays closed");
+        assert_eq!(permits.evidence().limit, 0, "they stay closed");
     }
 }

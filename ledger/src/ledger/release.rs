@@ -54,7 +54,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         connection: &ConnectionUse,
     ) -> Result<State, Misuse> {
         self.issuer.assert_unleaked();
-        if !reservation.seal.is_of(self.issuer, self.serial) {
+        if !reservation.seal.is_of(self.issuer, self.name) {
             return Err(Misuse::ForeignToken);
         }
         let entry = self
@@ -118,7 +118,7 @@ mod tests {
             ticket
         });
         corrupt(&mut ledger);
-        let seal = Seal::new(&issuer, ledger.serial);
+        let seal = Seal::new(&issuer, ledger.name);
         let ticket = tickets[cancelled];
         let token = IngressReservation { seal, ticket };
         ledger.cancel(token, &mut connection).unwrap();

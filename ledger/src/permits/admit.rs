@@ -4,7 +4,7 @@ use super::evidence::PermitCounters;
 use super::refusal::{CloseUnanswered, PermitRefusal};
 use super::token::{ConnectionPermit, RefusalPermit};
 use crate::counters::{bump, raise};
-use crate::issuer::{Issuer, Seal};
+use crate::issuer::{Issuer, Name, Seal};
 use crate::lane::{Lane, PerLane};
 use crate::ledger::OpenError;
 use crate::partition::{Full, MISCOUNTED, OVERDRAWN, Partition};
@@ -17,7 +17,7 @@ use crate::units::{Instant, Span};
 #[derive(Debug)]
 pub struct ConnectionPermits<'a> {
     pub(super) issuer: &'a Issuer,
-    serial: u32,
+    name: Name,
     pub(super) partition: Partition,
     pub(super) rates: PerLane<TokenBucket>,
     refusal_limits: PerLane<u32>,
@@ -34,7 +34,7 @@ impl<'a> ConnectionPermits<'a> {
     pub const fn closed(issuer: &'a Issuer) -> Self {
         ConnectionPermits {
             issuer,
-            serial: 0,
+            name: None,
             partition: Partition::CLOSED,
             rates: PerLane {
                 anonymous: TokenBucket::UNMETERED,
@@ -51,27 +51,25 @@ impl<'a> ConnectionPermits<'a> {
     }
 
     /// Permits opened with `profile`.
-    #[must_use]
-    pub fn new(profile: &ValidatedProfile, issuer: &'a Issuer) -> Self {
+    ///
+    /// # Errors
+    /// As [`ConnectionPermits::open`].
+    pub fn new(profile: &ValidatedProfile, issuer: &'a Issuer) -> Result<Self, OpenError> {
         let mut permits = ConnectionPermits::closed(issuer);
-        permits.configure(profile);
-        permits
+        permits.open(profile)?;
+        Ok(permits)
     }
 
     /// Opens the lanes that `profile` enables. Works in place, once.
     ///
     /// # Errors
-    /// [`OpenError::AlreadyOpen`]; the permits stay as they were.
+    /// [`OpenError::AlreadyOpen`] or [`OpenError::IssuerSpent`]; the permits stay as they
+    /// were.
     pub fn open(&mut self, profile: &ValidatedProfile) -> Result<(), OpenError> {
-        if self.serial != 0 {
+        if self.name.is_some() {
             return Err(OpenError::AlreadyOpen);
         }
-        self.configure(profile);
-        Ok(())
-    }
-
-    fn configure(&mut self, profile: &ValidatedProfile) {
-        self.serial = self.issuer.enrol();
+        self.name = Some(self.issuer.enrol().ok_or(OpenError::IssuerSpent)?);
         self.partition = profile.partition(Resource::Connections).clone();
         self.refusal_deadline = profile.limits().refusal_deadline;
         for lane in Lane::ALL
@@ -81,6 +79,7 @@ impl<'a> ConnectionPermits<'a> {
             self.rates[lane] = TokenBucket::new(profile.lane(lane).accept_rate);
             self.refusal_limits[lane] = profile.lane(lane).refusals.count();
         }
+        Ok(())
     }
 
     /// Admits a connection that `lane`'s listener accepted. `now` is `None` where the clock
@@ -121,7 +120,7 @@ impl<'a> ConnectionPermits<'a> {
         raise(&mut counters.high_water, self.partition.used(lane));
         raise(&mut self.high_water, self.partition.total_used());
         ConnectionPermit {
-            seal: Seal::new(self.issuer, self.serial),
+            seal: Seal::new(self.issuer, self.name),
             lane,
         }
     }
@@ -164,7 +163,7 @@ impl<'a> ConnectionPermits<'a> {
         permit: ConnectionPermit<'a>,
     ) -> Result<(), ReleaseRefused<ConnectionPermit<'a>>> {
         self.issuer.assert_unleaked();
-        if !permit.seal.is_of(self.issuer, self.serial) {
+        if !permit.seal.is_of(self.issuer, self.name) {
             return Err(ReleaseRefused::new(permit, Misuse::ForeignToken));
         }
         let ConnectionPermit { seal, lane } = permit;
@@ -194,7 +193,7 @@ impl<'a> ConnectionPermits<'a> {
         bump(&mut self.counters[lane].refusals_admitted);
         let deadline = now.after(self.refusal_deadline);
         Ok(RefusalPermit {
-            seal: Seal::new(self.issuer, self.serial),
+            seal: Seal::new(self.issuer, self.name),
             lane,
             deadline,
         })
@@ -210,7 +209,7 @@ impl<'a> ConnectionPermits<'a> {
         permit: RefusalPermit<'a>,
     ) -> Result<(), ReleaseRefused<RefusalPermit<'a>>> {
         self.issuer.assert_unleaked();
-        if !permit.seal.is_of(self.issuer, self.serial) {
+        if !permit.seal.is_of(self.issuer, self.name) {
             return Err(ReleaseRefused::new(permit, Misuse::ForeignToken));
         }
         let RefusalPermit { seal, lane, .. } = permit;
@@ -248,7 +247,7 @@ mod tests {
     fn release_of_an_uncharged_permit_is_a_fault() {
         let issuer = Issuer::new();
         let mut permits = ConnectionPermits::closed(&issuer);
-        let seal = Seal::new(&issuer, permits.serial);
+        let seal = Seal::new(&issuer, permits.name);
         permits
             .release(ConnectionPermit {
                 seal,
@@ -266,7 +265,7 @@ mod tests {
     fn release_of_an_uncharged_refusal_is_a_fault() {
         let issuer = Issuer::new();
         let mut permits = ConnectionPermits::closed(&issuer);
-        let seal = Seal::new(&issuer, permits.serial);
+        let seal = Seal::new(&issuer, permits.name);
         let (lane, deadline) = (Lane::Anonymous, Instant::MAX);
         permits
             .release_refusal(RefusalPermit {

@@ -102,7 +102,7 @@ fn evidence_line() -> String {
     let policy = mkmanifest::policy(&manifest).unwrap().unwrap();
     let issuer = Issuer::new();
     let ledger = IngressLedger::<1024>::new(&policy.profile, &issuer).unwrap();
-    let permits = ConnectionPermits::new(&policy.profile, &issuer);
+    let permits = ConnectionPermits::new(&policy.profile, &issuer).unwrap();
     let mut counters = ServiceCounters::ZERO;
     for status in Status::ALL {
         counters.responses.count(status);

@@ -19,7 +19,7 @@ impl<'a> Explorer<'a> {
             Move::Complete(index) | Move::Cancel(index) => {
                 let Held { ticket, lane } = next.held.remove(index);
                 let mut connection = self.connection(world, lane);
-                let seal = Seal::new(self.issuer, next.ledger.serial);
+                let seal = Seal::new(self.issuer, next.ledger.name);
                 let token = IngressReservation { seal, ticket };
                 match step {
                     Move::Complete(_) => next.ledger.complete(token, &mut connection),
