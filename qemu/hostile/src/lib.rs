@@ -51,8 +51,11 @@ const fn finds(name: &'static str) -> Deed {
 }
 
 /// Name of the endpoint that makes a process the witness: it sleeps, says that
-/// it lives, and exits with code 0.
+/// it lives, and exits with code 0 once it reads [`END`].
 pub const WITNESS: &str = "do_witness";
+
+/// The line on the terminal that ends the witness, and so the system.
+pub const END: &str = "end";
 
 /// Every deed.
 pub const DEEDS: [Deed; 28] = [

@@ -1,6 +1,6 @@
 //! The witness: a process that goes on while another does its worst.
 
-use capos_rt::{Runtime, TimerClient};
+use capos_rt::{LineEcho, Runtime, TerminalSessionClient, TimerClient};
 
 use crate::say;
 
@@ -10,11 +10,16 @@ const STEP_NANOSECONDS: u64 = 15_000_000;
 const NO_CLOCK: i64 = 92;
 /// Exit code of a witness that was kept waiting.
 const LATE: i64 = 93;
-/// A step may take so much longer than asked; a machine that emulates others
-/// beside it is slow, but not a second slow.
-const LATE_NANOSECONDS: u64 = 1_000_000_000;
+/// Exit code of a witness that nobody can tell to end.
+const NO_TERMINAL: i64 = 94;
+/// Longest line that it reads.
+const LINE_BYTES: u32 = 64;
+/// A step may take so much longer than asked: on a busy host the whole machine may stand
+/// still for a second or two, but what starves a process starves it for ever.
+const LATE_NANOSECONDS: u64 = 5_000_000_000;
 
-/// Sleeps in steps, says at the end that it lived, and ends with code 0.
+/// Sleeps in steps, says at the end that it lived, and ends with code 0 once a line tells it
+/// that the others have ended: its own end is the system's.
 pub(crate) fn watch(runtime: &mut Runtime) -> i64 {
     for _ in 0..STEPS {
         let Ok(mut timer) = runtime.capset().get_client::<TimerClient>(b"timer") else {
@@ -44,5 +49,22 @@ pub(crate) fn watch(runtime: &mut Runtime) -> i64 {
         }
     }
     say(runtime, "[witness] lived");
-    0
+    await_end(runtime).map_or(NO_TERMINAL, |()| 0)
+}
+
+/// Waits for the line [`hostile::END`]. Others may read the same terminal, so that it is told
+/// again and again.
+fn await_end(runtime: &mut Runtime) -> Option<()> {
+    let terminal = runtime
+        .capset()
+        .get_client::<TerminalSessionClient>(b"terminal");
+    let (mut terminal, mut ring) = (terminal.ok()?, runtime.ring_client().ok()?);
+    loop {
+        let read = terminal
+            .read_line_wait(&mut ring, "", LINE_BYTES, LineEcho::Hidden, false, u64::MAX)
+            .ok()?;
+        if *read.line == *hostile::END.as_bytes() {
+            return Some(());
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Case `hostile`: a guest program that faults, floods, spins and lies to the kernel ends by
 //! itself; the processes beside it, and the lanes, live on.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hostile::forgery::FORGED;
 use hostile::{Deed, End};
@@ -11,6 +11,7 @@ use crate::artefacts;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::exit_code::MachineExit;
 use crate::failure::Failure;
+use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
@@ -32,6 +33,11 @@ pub(crate) const CASE: Case = Case {
         must_fail: "do_read_null: the kernel ends the process",
     }],
 };
+
+/// How long the processes of a manifest may take to end, and then the machine.
+const ENDED_WITHIN: Duration = Duration::from_secs(60);
+/// How often the witness is told to end: another process may have read the line.
+const TOLD_EVERY: Duration = Duration::from_millis(50);
 
 /// The manifests, each with a witness and a few deeds.
 const MANIFESTS: &[&str] = &[
@@ -95,7 +101,8 @@ fn asked(session: &Session<'_>, manifest: &str) -> Result<Vec<(String, &'static 
 fn deeds_of(session: &mut Session<'_>, manifest: &str) -> Result<Vec<&'static str>, Failure> {
     let asked = asked(session, manifest)?;
     let mut guest = session.launch(manifest, LaneRules::Checked, Session::usual_nics())?;
-    let exit = guest.machine_mut().wait_exit(Duration::from_secs(60))?;
+    await_ends(&guest, &asked);
+    let exit = end(&mut guest)?;
     session.note_end(&guest, exit);
     let lines: Vec<String> = guest
         .machine()
@@ -122,6 +129,29 @@ fn deeds_of(session: &mut Session<'_>, manifest: &str) -> Result<Vec<&'static st
         judge(session, &lines, process, deed);
     }
     Ok(asked.into_iter().map(|(_, deed)| deed.name).collect())
+}
+
+/// Waits until every process that is to end has ended. What did not is judged afterwards.
+fn await_ends(guest: &Guest, asked: &[(String, &'static Deed)]) {
+    let deadline = Instant::now() + ENDED_WITHIN;
+    for (process, _) in asked.iter().filter(|(_, deed)| deed.end != End::Endless) {
+        let start = format!("[kernel] process {process} pid=");
+        let left = deadline.saturating_duration_since(Instant::now());
+        let ended = |line: &str| {
+            line.starts_with(&start) && (line.contains(" exited ") || line.contains(" faulted"))
+        };
+        drop(guest.machine().console().wait(0, left, ended));
+    }
+}
+
+/// Tells the witness to end, until the machine has ended.
+fn end(guest: &mut Guest) -> Result<MachineExit, Failure> {
+    let deadline = Instant::now() + ENDED_WITHIN;
+    while !guest.machine().console().wait_closed(TOLD_EVERY) && Instant::now() < deadline {
+        // A machine that is ending hears nothing more.
+        drop(guest.probe()?.say(hostile::END));
+    }
+    guest.machine_mut().wait_exit(Duration::from_secs(5))
 }
 
 fn judge(session: &mut Session<'_>, lines: &[String], process: &str, deed: &Deed) {
