@@ -236,7 +236,7 @@ pub use ledger::{
 };
 pub use overload::{IngressOverload, OverloadKind, Status};
 pub use permits::{
-    AcceptBackoff, AcceptFailure, BackoffLimits, CloseUnanswered, ConnectionPermit,
+    AcceptBackoff, AcceptFailure, BackoffError, BackoffLimits, CloseUnanswered, ConnectionPermit,
     ConnectionPermits, LanePermitEvidence, LanePhases, PermitCounters, PermitEvidence,
     PermitRefusal, PhaseDeadline, PhaseDeadlines, RefusalPermit, SessionMode, SessionPhase,
     SessionPhases, ZeroPhaseDeadline,

@@ -12,7 +12,7 @@
 mod support;
 
 use ingress_ledger::{
-    AcceptBackoff, AcceptFailure, BackoffLimits, CloseUnanswered, ConnectionPermit,
+    AcceptBackoff, AcceptFailure, BackoffError, BackoffLimits, CloseUnanswered, ConnectionPermit,
     ConnectionPermits, Connections, Instant, Issuer, Lane, LanePhases, Occupancy, Owner,
     PermitRefusal, PhaseDeadline, RateBudget, RatePolicy, SessionMode, SessionPhase, SessionPhases,
     Span, Status, ZeroPhaseDeadline,
@@ -346,6 +346,25 @@ fn accept_failure_that_spins_backs_off_longer_each_time_on_its_lane_only() {
         .failed(Lane::Anonymous, AcceptFailure::Spins, now)
         .unwrap();
     assert_eq!(until.since(now), Span::from_millis(10));
+}
+
+#[test]
+fn backoff_without_a_delay_is_refused() {
+    let (zero, some) = (Span::ZERO, Span::from_nanos(1));
+    assert_eq!(
+        BackoffLimits::new(zero, some),
+        Err(BackoffError::ZeroFirst),
+        "a failing accept would spin"
+    );
+    assert_eq!(
+        BackoffLimits::new(some, zero),
+        Err(BackoffError::LongestBelowFirst)
+    );
+    let mut backoff = AcceptBackoff::new(BackoffLimits::new(some, some).unwrap());
+    for _ in 0..100 {
+        backoff.failed(Lane::Anonymous, AcceptFailure::Spins, NOW);
+        assert!(!backoff.may_accept(Lane::Anonymous, NOW));
+    }
 }
 
 #[test]

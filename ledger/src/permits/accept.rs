@@ -1,6 +1,8 @@
 //! Accept failures: which of them would spin, and how long to leave a listener alone then
 //! (keeps P4: one lane's exhaustion neither spins nor slows another lane's accepts).
 
+use core::fmt;
+
 use crate::counters::bump;
 use crate::lane::{Lane, PerLane};
 use crate::units::{Instant, Span};
@@ -16,13 +18,11 @@ pub enum AcceptFailure {
     Consumed,
 }
 
-/// How long a listener is left alone.
+/// How long a listener is left alone: some time after each failure that spins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BackoffLimits {
-    /// After the first failure that spins.
-    pub first: Span,
-    /// At most, however many follow: each doubles the last.
-    pub longest: Span,
+    first: Span,
+    longest: Span,
 }
 
 impl BackoffLimits {
@@ -31,7 +31,52 @@ impl BackoffLimits {
         first: Span::from_millis(10),
         longest: Span::from_secs(1),
     };
+
+    /// `first` after the first failure that spins, twice the last after each that follows,
+    /// `longest` at most.
+    ///
+    /// # Errors
+    /// [`BackoffError`] for limits under which a failing accept would spin or not be doubled.
+    pub const fn new(first: Span, longest: Span) -> Result<Self, BackoffError> {
+        if first.as_nanos() == 0 {
+            return Err(BackoffError::ZeroFirst);
+        }
+        if longest.as_nanos() < first.as_nanos() {
+            return Err(BackoffError::LongestBelowFirst);
+        }
+        Ok(BackoffLimits { first, longest })
+    }
 }
+
+/// Why limits of a backoff were refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BackoffError {
+    /// No delay, doubled, is no delay: the accept would spin.
+    ZeroFirst,
+    /// The longest delay is shorter than the first.
+    LongestBelowFirst,
+}
+
+impl BackoffError {
+    /// What is wrong and how to mend it.
+    #[must_use]
+    pub const fn explain(self) -> &'static str {
+        match self {
+            BackoffError::ZeroFirst => "a failing accept would spin; give it a first delay",
+            BackoffError::LongestBelowFirst => {
+                "the longest delay is shorter than the first; raise it"
+            }
+        }
+    }
+}
+
+impl fmt::Display for BackoffError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.explain())
+    }
+}
+
+impl core::error::Error for BackoffError {}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct LaneBackoff {

@@ -20,7 +20,7 @@ mod phases;
 mod refusal;
 mod token;
 
-pub use accept::{AcceptBackoff, AcceptFailure, BackoffLimits};
+pub use accept::{AcceptBackoff, AcceptFailure, BackoffError, BackoffLimits};
 pub use admit::ConnectionPermits;
 pub use evidence::{LanePermitEvidence, PermitCounters, PermitEvidence};
 pub use phases::{
