@@ -247,6 +247,40 @@ fn full_identity_table_refuses_newcomers_and_forgets_nobody() {
 }
 
 #[test]
+fn caps_may_follow_the_first_channels_which_stay_counted() {
+    let policy = Policy::new(Channels::new(1));
+    policy.check_open(&"ann").unwrap();
+    let policy = policy.with_caps(&[("ann", Channels::new(2))]).unwrap();
+    assert_eq!(policy.open(&"ann"), Channels::new(1));
+    policy.check_open(&"ann").unwrap();
+    policy.check_open(&"ann").unwrap_err();
+    policy.on_close(&"ann");
+    policy.on_close(&"ann");
+    assert_eq!(policy.evidence().faults, 0);
+    let twice = policy.with_caps(&[("ann", Channels::new(3))]);
+    assert_eq!(twice.unwrap_err(), PolicyError::DuplicateIdentity);
+}
+
+#[test]
+fn places_for_nobody_refuse_everybody() {
+    let nobody = PerIdentityChannelPolicy::<u64, 0>::default();
+    let full = nobody.check_open(&1).unwrap_err();
+    assert_eq!(full, ChannelError::TooManyChannels);
+    assert_eq!(nobody.evidence().denied_table_full, 1);
+    assert_eq!(nobody.identities(), 0);
+    let named = nobody.with_caps(&[(1, Channels::new(1))]);
+    assert_eq!(named.unwrap_err(), PolicyError::TableTooSmall);
+    let nothing = ChannelManager::<0>::default();
+    assert_eq!(nothing.held(), Channels::new(0));
+    let mut channels = ChannelOperations::<_, _, 0>::new(nothing, NoCap);
+    let full = channels.open(&ANN, Access::Granted).unwrap_err();
+    assert_eq!(full, ChannelError::TooManyChannels);
+    let none = ChannelId::from_wire(0);
+    assert_eq!(channels.close(&ANN, none), Err(CloseError::UnknownChannel));
+    assert_eq!(channels.drained(none), Err(CloseError::UnknownChannel));
+}
+
+#[test]
 fn caps_that_do_not_fit_the_table_are_refused() {
     let one = Channels::new(1);
     let twice = Policy::with_per_identity_caps(&[("a", one), ("a", one)]);

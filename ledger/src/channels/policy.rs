@@ -118,18 +118,12 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> PerIdentityChannelPolicy<I, I
     /// [`PolicyError`] if the table does not hold the named identities, once each.
     pub fn with_caps(self, caps: &[(I, Channels)]) -> Result<Self, PolicyError> {
         for (identity, cap) in caps {
-            match self.table.find(identity) {
-                Place::Taken(_) => return Err(PolicyError::DuplicateIdentity),
-                Place::Full => return Err(PolicyError::TableTooSmall),
-                Place::Vacant(place) => self.table.set(
-                    place,
-                    Line {
-                        identity: *identity,
-                        open: 0,
-                        own_cap: Some(cap.count()),
-                    },
-                ),
+            let (place, line) = self.find(identity).ok_or(PolicyError::TableTooSmall)?;
+            if line.own_cap.is_some() {
+                return Err(PolicyError::DuplicateIdentity);
             }
+            let own_cap = Some(cap.count());
+            self.table.set(place, Line { own_cap, ..line });
         }
         Ok(self)
     }
@@ -137,11 +131,22 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> PerIdentityChannelPolicy<I, I
     /// Channels that the identity has open.
     #[must_use]
     pub fn open(&self, identity: &I) -> Channels {
-        let line = match self.table.find(identity) {
-            Place::Taken(place) => self.table.line(place),
-            Place::Vacant(_) | Place::Full => None,
+        Channels::new(self.find(identity).map_or(0, |(_, line)| line.open))
+    }
+
+    /// The identity's line, or the one that it would be given. `None` if the table is full.
+    #[inline]
+    fn find(&self, identity: &I) -> Option<(usize, Line<I>)> {
+        let new = Line {
+            identity: *identity,
+            open: 0,
+            own_cap: None,
         };
-        Channels::new(line.map_or(0, |line| line.open))
+        match self.table.find(identity) {
+            Place::Taken(place) => Some((place, self.table.line(place)?)),
+            Place::Vacant(place) => Some((place, new)),
+            Place::Full => None,
+        }
     }
 
     /// Identities that have a line: with a channel open, or with a cap of their own.
@@ -182,16 +187,9 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> ChannelLifecyclePolicy<I>
     for PerIdentityChannelPolicy<I, IDENTITIES>
 {
     fn check_open(&self, identity: &I) -> Result<(), ChannelError> {
-        let (place, line) = match self.table.find(identity) {
-            Place::Taken(place) => (place, self.table.line(place)),
-            Place::Vacant(place) => (place, None),
-            Place::Full => return Err(Self::deny(&self.denied_table_full)),
+        let Some((place, line)) = self.find(identity) else {
+            return Err(Self::deny(&self.denied_table_full));
         };
-        let line = line.unwrap_or(Line {
-            identity: *identity,
-            open: 0,
-            own_cap: None,
-        });
         if line.open >= line.own_cap.unwrap_or(self.cap) {
             return Err(Self::deny(&self.denied_at_cap));
         }
@@ -203,10 +201,7 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> ChannelLifecyclePolicy<I>
     }
 
     fn on_close(&self, identity: &I) {
-        let found = match self.table.find(identity) {
-            Place::Taken(place) => self.table.line(place).map(|line| (place, line)),
-            Place::Vacant(_) | Place::Full => None,
-        };
+        let found = self.find(identity);
         let counted =
             found.and_then(|(place, line)| Some((place, line, line.open.checked_sub(1)?)));
         let Some((place, line, open)) = counted else {
