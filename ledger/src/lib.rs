@@ -138,6 +138,44 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Sessions that carry channels have them counted by identity, over all connections:
+//!
+//! ```
+//! use ingress_ledger::*;
+//! use std::rc::Rc;
+//!
+//! // Three channels an identity, 64 identities at once, eight channels a connection.
+//! let policy = Rc::new(PerIdentityChannelPolicy::<u64, 64>::new(Channels::new(3)));
+//! let session =
+//!     || ChannelOperations::<u64, _, 8>::new(ChannelManager::default(), Rc::clone(&policy));
+//! let (mut phone, mut laptop) = (session(), session());
+//! let ann = OperationContext::direct(&7);
+//! let call = phone.open(&ann, Access::Granted)?;
+//! laptop.open(&ann, Access::Granted)?;
+//! laptop.open(&ann, Access::Granted)?;
+//! let refused = laptop.open(&ann, Access::Granted);
+//! assert_eq!(refused, Err(ChannelError::TooManyChannels));
+//!
+//! // A closed channel counts until its last bytes are out.
+//! phone.close(&ann, call)?;
+//! phone.drained(call)?;
+//! laptop.open(&ann, Access::Granted)?;
+//!
+//! // A connection that ends gives back what it still has.
+//! drop((phone, laptop));
+//! assert_eq!(policy.open(&7), Channels::new(0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Other services
+//!
+//! Nothing here needs HTTP: a connection may be a session and a request a job. The lanes are
+//! the public's and two that are protected, whatever they are for. A service with fewer gives
+//! the others [`LaneLimits::NONE`] and [`Listener::Absent`]. Where all numbers are the code's
+//! own, no quota is needed: [`IngressProfile::validate`]. `TICKETS` is at least
+//! [`ValidatedProfile::tickets_needed`]. The crate needs words of 32 bits and atomics of 32
+//! bits, and nothing else of the machine.
+//!
 //! # Refusals
 //!
 //! Each has one status, one stable `code()` and one `explain()`; the checks come in this
@@ -206,6 +244,9 @@
 //!    has no clock to do it.
 #![no_std]
 #![forbid(unsafe_code)]
+
+// Places are counted in 32 bits, and a place is looked up as a `usize`.
+const _: () = assert!(usize::BITS >= u32::BITS);
 
 #[cfg(test)]
 extern crate std;

@@ -35,7 +35,8 @@ pub enum IngressOverload {
     LanePoolFull(Occupancy),
     /// The lane may hold more, but the general pool is taken and its queue is full.
     AggregateFull(Occupancy),
-    /// The bytes in flight leave no room for this footprint.
+    /// The bytes in flight leave no room for this footprint; or it is above the most that one
+    /// request of the lane may hold, and then the figures are the footprint and that most.
     ByteBudgetExhausted(Occupancy),
 }
 

@@ -5,8 +5,9 @@ use crate::issuer::Seal;
 use crate::lane::Lane;
 use crate::units::{Owner, Requests};
 
-/// Names a reservation without holding it: what dispatch reports. Not reused while any
-/// copy of it can be mistaken: the generation moves on with each admission.
+/// Names a reservation without holding it: what dispatch reports. Compare it with
+/// [`IngressReservation::ticket`]; a copy that outlives its reservation names nothing, until
+/// its place in the table has been given away 2^32 times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TicketId {
     pub(crate) index: u32,
@@ -42,7 +43,9 @@ pub struct ConnectionUse {
 }
 
 impl ConnectionUse {
-    /// A connection without requests, accepted on `lane`. `owner` is the caller's own tag.
+    /// A connection without requests, accepted on `lane`. `owner` is the caller's own tag,
+    /// by which a ledger tells a token's connection from others: one that is alive has it
+    /// alone.
     #[must_use]
     pub const fn new(lane: Lane, owner: Owner) -> Self {
         ConnectionUse {
@@ -106,8 +109,8 @@ impl core::fmt::Display for Misuse {
 
 impl core::error::Error for Misuse {}
 
-/// A release that was refused without effect, with the token, which is still to be released.
-/// A debug build panics instead.
+/// A release that was refused without effect, with the token, which is still to be released:
+/// passed on as an error and dropped, it is a leak. A debug build panics instead.
 #[must_use = "holds a token that is still to be released"]
 #[derive(Debug)]
 pub struct ReleaseRefused<T> {
@@ -126,3 +129,11 @@ impl<T> ReleaseRefused<T> {
         ReleaseRefused { token, misuse }
     }
 }
+
+impl<T> core::fmt::Display for ReleaseRefused<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Display::fmt(&self.misuse, f)
+    }
+}
+
+impl<T: core::fmt::Debug> core::error::Error for ReleaseRefused<T> {}

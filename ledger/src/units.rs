@@ -142,8 +142,8 @@ count! {
 pub struct IngressFootprint(core::num::NonZeroU64);
 
 impl IngressFootprint {
-    /// Request bytes plus retained response bytes. `None` if the sum is zero or
-    /// does not fit, as no request holds either.
+    /// Request bytes plus retained response bytes. `None` for none at all, which no request
+    /// holds.
     #[must_use]
     pub const fn new(bytes: Bytes) -> Option<Self> {
         match core::num::NonZeroU64::new(bytes.0) {

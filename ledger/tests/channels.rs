@@ -10,6 +10,7 @@
 )]
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use ingress_ledger::{
     Access, CHANNELS_PER_CONNECTION, CHANNELS_PER_IDENTITY, ChannelError, ChannelId,
@@ -259,6 +260,19 @@ fn caps_may_follow_the_first_channels_which_stay_counted() {
     assert_eq!(policy.evidence().faults, 0);
     let twice = policy.with_caps(&[("ann", Channels::new(3))]);
     assert_eq!(twice.unwrap_err(), PolicyError::DuplicateIdentity);
+}
+
+#[test]
+fn policy_is_shared_by_reference_or_by_count() {
+    let policy = Rc::new(Policy::new(Channels::new(2)));
+    let mut first = operations(Rc::clone(&policy), 8);
+    let mut second = operations(&policy, 8);
+    let mut third = operations(policy.as_ref(), 8);
+    first.open(&ANN, Access::Granted).unwrap();
+    second.open(&ANN, Access::Granted).unwrap();
+    third.open(&ANN, Access::Granted).unwrap_err();
+    drop((first, second, third));
+    assert_eq!(policy.identities(), 0);
 }
 
 #[test]

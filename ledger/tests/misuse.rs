@@ -61,6 +61,25 @@ fn foreign_token_is_refused_without_effect() {
     assert!(mine.evidence().release_balanced() && other.evidence().release_balanced());
 }
 
+/// A refused release is an error like others: it says what was wrong, and can be passed on.
+#[test]
+#[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
+fn refused_release_is_an_error_that_keeps_the_token() {
+    static ISSUER: Issuer = Issuer::new();
+    let (mut mine, mut other) = (open(&ISSUER), open(&ISSUER));
+    let mut here = connection();
+    let token = ask(&mut mine, &mut here);
+    let pass_on = || -> Result<(), Box<dyn std::error::Error>> {
+        other.cancel(token, &mut connection())?;
+        Ok(())
+    };
+    let passed_on = pass_on().unwrap_err();
+    assert_eq!(passed_on.to_string(), Misuse::ForeignToken.explain());
+    assert_eq!(ISSUER.leaked(), 0);
+    drop(passed_on);
+    assert_eq!(ISSUER.leaked(), 1, "dropped at last, it is a leak");
+}
+
 #[test]
 #[cfg_attr(debug_assertions, should_panic(expected = "issued by another ledger"))]
 fn token_of_another_issuer_is_refused_without_effect() {
@@ -294,5 +313,6 @@ fn table_smaller_than_the_profile_is_refused() {
         }
     );
     assert!(refused.to_string().contains("TICKETS"));
+    assert!(refused.to_string().ends_with("(it needs 20)"));
     assert!(IngressLedger::<'_, 20>::new(&profile, &issuer).is_ok());
 }

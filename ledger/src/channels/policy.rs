@@ -17,8 +17,9 @@ pub const CHANNELS_PER_CONNECTION: Channels = Channels::new(256);
 /// Asked before a channel is allocated, told after it is drained. A channel is a resource;
 /// this is its quota.
 ///
-/// One policy is shared by every connection that a service accepts: pass `&policy`, for
-/// which the trait is implemented too. Both methods take `&self` so that it can be.
+/// One policy is shared by every connection that a service accepts: pass a reference to it,
+/// or an `Rc` of it, for which the trait is implemented too. Both methods take `&self` so
+/// that it can be.
 pub trait ChannelLifecyclePolicy<I> {
     /// Counts one more channel of the direct caller.
     ///
@@ -30,7 +31,10 @@ pub trait ChannelLifecyclePolicy<I> {
     fn on_close(&self, identity: &I);
 }
 
-impl<I, P: ChannelLifecyclePolicy<I>> ChannelLifecyclePolicy<I> for &P {
+impl<I, P> ChannelLifecyclePolicy<I> for P
+where
+    P: core::ops::Deref<Target: ChannelLifecyclePolicy<I>>,
+{
     fn check_open(&self, identity: &I) -> Result<(), ChannelError> {
         (**self).check_open(identity)
     }
@@ -55,7 +59,8 @@ impl<I> ChannelLifecyclePolicy<I> for NoCap {
 
 /// A cap for each identity, shared by all its connections.
 ///
-/// Its table holds `IDENTITIES` identities at once. A full table refuses further identities:
+/// An identity is a small value, not a name of any length: what an authenticated caller is
+/// known by. The table holds `IDENTITIES` of them at once. A full table refuses further identities:
 /// it never forgets a count to make room. For one thread at a time; threads share it behind
 /// a lock of their own.
 #[derive(Debug)]

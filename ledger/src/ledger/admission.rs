@@ -23,8 +23,11 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     /// else to its lane's queue.
     ///
     /// `deadline` is absolute; the lane's own deadline from `now` holds where it is earlier.
-    /// ([`Instant::MAX`] asks for the lane's own.) It is never extended. `now` is `None`
-    /// where the clock was lost.
+    /// ([`Instant::MAX`] asks for the lane's own.) It is never extended. A queue is served in
+    /// order of arrival, so a ticket with an earlier deadline than those before it is found
+    /// to have expired only when they are gone. `now` is `None` where the clock was lost.
+    ///
+    /// `footprint` is at most the lane's own, which [`IngressLedger::footprint`] hands out.
     ///
     /// # Errors
     /// The first check that fails, in this order: clock, deadline, rate, per-connection

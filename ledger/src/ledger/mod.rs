@@ -123,7 +123,13 @@ impl OpenError {
 
 impl core::fmt::Display for OpenError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(self.explain())
+        f.write_str(self.explain())?;
+        match self {
+            OpenError::TableTooSmall {
+                needed: Some(needed),
+            } => write!(f, " (it needs {needed})"),
+            _ => Ok(()),
+        }
     }
 }
 

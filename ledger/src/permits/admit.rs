@@ -176,6 +176,8 @@ impl<'a> ConnectionPermits<'a> {
     }
 
     /// Lets a refused connection of `lane` be answered, if few enough are being answered.
+    /// (Without a clock no answer can be timed: close what was refused for
+    /// [`PermitRefusal::ClockLost`].)
     ///
     /// # Errors
     /// [`CloseUnanswered`] at the ceiling, which is counted.

@@ -2,6 +2,8 @@
 //! (keeps P3: no phase before a connection's purpose is known is untimed, except where
 //! silence is that purpose).
 
+use core::fmt;
+
 use crate::units::{Instant, Span};
 
 /// How long a phase may last.
@@ -27,6 +29,14 @@ impl PhaseDeadline {
 /// A phase was given no time at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ZeroPhaseDeadline;
+
+impl fmt::Display for ZeroPhaseDeadline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a phase without time ends every connection; give it some")
+    }
+}
+
+impl core::error::Error for ZeroPhaseDeadline {}
 
 /// The phases of a connection that carries requests; they recur with each request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

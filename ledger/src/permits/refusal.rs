@@ -105,3 +105,11 @@ impl core::error::Error for PermitRefusal {}
 /// The refusal path's ceiling is reached: close the socket without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CloseUnanswered;
+
+impl fmt::Display for CloseUnanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("as many refusals are being answered as may be; close the connection")
+    }
+}
+
+impl core::error::Error for CloseUnanswered {}
