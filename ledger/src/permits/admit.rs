@@ -88,6 +88,7 @@ impl<'a> ConnectionPermits<'a> {
     /// # Errors
     /// The first check that fails: clock, rate of accepts, lane, general pool. Nothing is
     /// charged then.
+    #[inline]
     pub fn admit(
         &mut self,
         lane: Lane,
@@ -110,6 +111,7 @@ impl<'a> ConnectionPermits<'a> {
         }
     }
 
+    #[inline]
     fn charge(&mut self, lane: Lane, now: Instant) -> ConnectionPermit<'a> {
         self.rates[lane].take(now);
         if !self.partition.charge(lane, 1) {
@@ -141,6 +143,7 @@ impl<'a> ConnectionPermits<'a> {
     }
 
     /// Every check in its order; hands out the instant at which they passed.
+    #[inline]
     fn check(&self, lane: Lane, now: Option<Instant>) -> Result<Instant, PermitRefusal> {
         let now = now.ok_or(PermitRefusal::ClockLost)?;
         self.rates[lane]
@@ -157,6 +160,7 @@ impl<'a> ConnectionPermits<'a> {
     ///
     /// # Errors
     /// [`Misuse::ForeignToken`], without effect and with the token; a debug build panics.
+    #[inline]
     #[track_caller]
     pub fn release(
         &mut self,
