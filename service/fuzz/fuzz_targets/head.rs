@@ -8,6 +8,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use remote_session_web_ui::http::body::{BodyProgress, BodyReader};
+use remote_session_web_ui::http::condition::{Condition, Selected};
 use remote_session_web_ui::http::head::Head;
 use remote_session_web_ui::http::scan::{HeadScan, Scanned};
 
@@ -27,6 +28,14 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(parsed) = Head::parse(head) else {
         return;
     };
+    let has = |name| parsed.values(name).next().is_some();
+    assert_eq!(
+        parsed.is_conditional,
+        has("if-match") || has("if-none-match"),
+        "two readers of the fields differ"
+    );
+    let condition = Condition::evaluate(&parsed, Selected::Tagged(b"\"a\""));
+    assert!(parsed.is_conditional || condition == Condition::Holds);
     let Ok(mut body) = BodyReader::new(parsed.body, 256) else {
         return;
     };

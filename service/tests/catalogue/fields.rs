@@ -7,6 +7,8 @@ use crate::{passes, refused};
 #[test]
 fn hosts() {
     for host in [
+        "",
+        " \t",
         "a",
         "A.b",
         "a.",
@@ -27,8 +29,7 @@ fn hosts() {
         );
     }
     for host in [
-        "",
-        " ",
+        ":",
         ":80",
         "a:65536",
         "a:99999",

@@ -12,6 +12,7 @@ fn probes_that_are_answered() {
         "GET /healthz HTTP/1.1\r\nUser-Agent: GoogleHC/1.0\r\nHost: 10.0.3.15\r\nConnection: Keep-Alive\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nConnection: Close\r\nHost: 10.0.3.15:8081\r\nUser-Agent: Load Balancer Agent\r\n\r\n",
         "GET /healthz HTTP/1.1\r\nHost: [fd00::15]:8081\r\nUser-Agent: kube-probe/1.31\r\nAccept: */*\r\nConnection: close\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost:\r\nProxy-Connection: keep-alive\r\n\r\n",
         "GET /healthz HTTP/1.0\r\n\r\n",
         "GET /healthz HTTP/1.0\r\nUser-Agent: probe\r\n\r\n",
         "GET /healthz HTTP/1.0\r\nHost: 10.0.3.15\r\nConnection: Keep-Alive\r\nAccept: */*\r\n\r\n",
