@@ -21,7 +21,7 @@ OUT ?= target/l4
 ARGS ?=
 
 # Which package brings which program; `setup` installs those whose program is missing.
-NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl cc:build-essential
+NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl setpriv:util-linux cc:build-essential
 NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest ip:iproute2 nft:nftables
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile

@@ -58,6 +58,12 @@ impl Evidence {
         self.count(&format!("{counter}_{}", lane.key()))
     }
 
+    /// Whether a lane has every permit back, or never had any.
+    pub(crate) fn all_released(&self, lane: Lane) -> bool {
+        let of = |counter| self.lane(counter, lane).ok();
+        !self.enabled(lane) || of("conns_released") == of("conns_admitted")
+    }
+
     /// Whether a lane has a listener: the line of one without shows almost nothing.
     pub(crate) fn enabled(&self, lane: Lane) -> bool {
         self.values.contains_key(&format!("rate_{}", lane.key()))

@@ -10,10 +10,11 @@ use crate::http::Tally;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::probe::{Probe, Reply};
+use crate::session::SLOW_HOST;
 
-/// How long a boot may take. Generous: shared machines stall, and the figure itself is
-/// reported.
-const READY_WITHIN: Duration = Duration::from_secs(30);
+/// The kernel's evidence on its memory, and twice the time in which it tells what is new.
+const MEMORY: &str = "[kernel] memory ";
+const MEMORY_TOLD_WITHIN: Duration = Duration::from_secs(10);
 
 /// Bytes of a frame of the guest's memory.
 const FRAME_BYTES: u64 = 4096;
@@ -63,14 +64,14 @@ impl Guest {
         let (_, line) = self.machine.await_line(
             0,
             "readiness line `[web-ui] ready ...`",
-            READY_WITHIN,
+            SLOW_HOST,
             |line| line.starts_with("[web-ui] ready"),
         )?;
         self.ready = Some(line.at.as_secs_f64());
         self.machine.await_line(
             0,
             "in-guest client's line `[probe] ready`",
-            READY_WITHIN,
+            SLOW_HOST,
             |line| line.starts_with("[probe] ready"),
         )?;
         Ok(())
@@ -116,9 +117,14 @@ impl Guest {
         })
     }
 
+    /// Has the in-guest client do something that is not counted.
+    pub(crate) fn tell(&mut self, command: &str) -> Result<Reply, Failure> {
+        self.probe()?.command(command, SLOW_HOST)
+    }
+
     /// Has the in-guest client do something, and counts what it saw.
     pub(crate) fn ask(&mut self, tally: &mut Tally, command: &str) -> Result<Reply, Failure> {
-        let reply = self.probe()?.command(command, Duration::from_secs(60))?;
+        let reply = self.tell(command)?;
         tally.add(&reply.tally());
         Ok(reply)
     }
@@ -187,6 +193,20 @@ impl Guest {
         evidence
     }
 
+    /// Waits until the kernel's last evidence on its memory is of a guest at rest: until it has
+    /// looked twice, and told nothing new.
+    pub(crate) fn await_memory_told(&self) {
+        let console = self.machine.console();
+        loop {
+            let news = console.wait(console.mark(), MEMORY_TOLD_WITHIN, |line| {
+                line.starts_with(MEMORY)
+            });
+            if news.is_err() {
+                break;
+            }
+        }
+    }
+
     /// What is in use of the guest's memory, in bytes, by the kernel's last evidence: frames
     /// that processes and the kernel hold, and of its heap what is taken.
     /// `None` while the kernel has told nothing: it does so every few seconds, if anything
@@ -196,7 +216,7 @@ impl Guest {
         let last = lines
             .iter()
             .rev()
-            .find_map(|line| line.text.strip_prefix("[kernel] memory "))?;
+            .find_map(|line| line.text.strip_prefix(MEMORY))?;
         let values = fields(last);
         let number = |key: &str| values.get(key)?.parse::<u64>().ok();
         let frames = number("frames_used")?.checked_mul(FRAME_BYTES)?;

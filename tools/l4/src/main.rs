@@ -17,6 +17,7 @@
 mod accel;
 mod artefacts;
 mod cases;
+mod child;
 mod commands;
 mod evidence;
 mod exit_code;

@@ -134,7 +134,7 @@ mod tests {
         guest
             .write_all(b"[probe] ready\n[probe] done cmd=get sent=2 status_200=2 failed=0\n")
             .unwrap();
-        let second = Duration::from_secs(1);
+        let second = Duration::from_secs(60);
         let reply = probe.command("get local /readyz", second).unwrap();
         assert_eq!(reply.count("sent"), 2);
         assert_eq!(reply.tally().of(200), 2);
@@ -150,7 +150,7 @@ mod tests {
         guest
             .write_all(b"[probe] done id=2 cmd=fly error=unknown-command\n")
             .unwrap();
-        let error = probe.command("fly", Duration::from_secs(1)).unwrap_err();
+        let error = probe.command("fly", Duration::from_secs(60)).unwrap_err();
         assert!(error.to_string().contains("unknown-command"), "{error}");
     }
 }

@@ -22,10 +22,16 @@ use crate::machine::spec::{Backend, HostPort, Interrupts, MachineSpec, Nic};
 use crate::package;
 use crate::record::{Boot, Chart, Check, Figure, ProbeRow, Record};
 
-/// How long counts may take to agree, and a machine to end.
+/// How long a machine may take for what it does by itself in a moment: shared hosts stall.
+pub(crate) const SLOW_HOST: Duration = Duration::from_secs(120);
+
+/// How long counts may take to agree, and a machine to end: longer than the longest time
+/// that the service lets a client be silent, and than QEMU's user network goes on sending what
+/// was lost.
 const SETTLE_WITHIN: Duration = Duration::from_secs(120);
 
-/// How long a service that clients left in disorder must have nothing more to say.
+/// How long a service that clients left in disorder must have nothing more to say, once
+/// nothing is on its way to it.
 const CALM: Duration = Duration::from_millis(1500);
 
 /// What all sessions share.
@@ -298,7 +304,8 @@ impl<'bench> Session<'bench> {
         }
     }
 
-    /// Waits until the service is quiescent and agrees with `clients`, ends the machine in
+    /// Waits until nothing is on its way to the service, until it is quiescent, has every
+    /// permit back and agrees with `clients`; ends the machine in
     /// order, and asserts what every case must always show. Tells the last evidence.
     pub(crate) fn settle(
         &mut self,
@@ -306,8 +313,16 @@ impl<'bench> Session<'bench> {
         clients: &ClientCounts,
     ) -> Result<Evidence, Failure> {
         self.step("settle and compare the counts");
+        let flows_ended = guest.machine().await_no_flow(SETTLE_WITHIN);
+        self.check(
+            "every connection of the clients' has ended",
+            flows_ended,
+            format_args!("within {SETTLE_WITHIN:?}"),
+        );
         let mut evidence = guest.quiescent(SETTLE_WITHIN, |evidence| {
-            Lane::ALL.iter().all(|lane| clients.agree(evidence, *lane))
+            Lane::ALL
+                .iter()
+                .all(|lane| evidence.all_released(*lane) && clients.agree(evidence, *lane))
         })?;
         if clients.counting == Counting::AtMost {
             evidence = guest.calm(evidence, CALM);
@@ -350,7 +365,7 @@ impl<'bench> Session<'bench> {
         self.note_end(&guest, exit);
         guest
             .machine_mut()
-            .await_exit(MachineExit::Success, Duration::from_secs(1))?;
+            .await_exit(MachineExit::Success, SETTLE_WITHIN)?;
         self.judge(&guest, evidence, clients)
     }
 

@@ -1,15 +1,13 @@
 //! Case `abi`: the published runtime's own smoke program, unchanged, ends well on the
 //! harness kernel.
 
-use std::time::Duration;
-
 use mkmanifest::LaneRules;
 
 use crate::artefacts;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::exit_code::MachineExit;
 use crate::failure::Failure;
-use crate::session::{Sabotage, Session};
+use crate::session::{SLOW_HOST, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "abi",
@@ -32,7 +30,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let smoke = &session.artefacts().smoke;
     artefacts::present("the published smoke program", smoke, "guest")?;
     let mut guest = session.launch("smoke", LaneRules::Checked, Session::usual_nics())?;
-    let exit = guest.machine_mut().wait_exit(Duration::from_secs(60))?;
+    let exit = guest.machine_mut().wait_exit(SLOW_HOST)?;
     session.note_end(&guest, exit);
     let lines = guest.machine().console().lines();
     let ended = lines

@@ -2,12 +2,11 @@
 //! counters stay 0, and what the public lane shows is what the anonymous-only service shows.
 
 use std::path::Path;
-use std::time::Duration;
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
-use crate::http::{self, Response, Tally, Wire};
+use crate::http::{self, Response, Tally};
 use crate::lane::Lane;
 use crate::session::{ClientCounts, Sabotage, Session};
 
@@ -140,17 +139,14 @@ fn refuses(
     );
     if lane == Lane::ProviderHealth {
         let get = http::once("GET", path);
-        let answer = http::exchange(guest.provider(), &get, Duration::from_secs(5));
+        let answer = http::exchange(guest.provider(), &get);
         session.check(
             format!(
                 "{manifest}: the {} port refuses a client outside",
                 lane.key()
             ),
             answer.as_ref().is_err_and(http::Ending::is_refusal),
-            answer.map_or_else(
-                |end| end.to_string(),
-                |one| format!("status {}", one.status),
-            ),
+            http::told(&answer),
         );
     }
     Ok(())
@@ -164,12 +160,7 @@ fn script(guest: &Guest, tally: &mut Tally) -> Shown {
     let mut shown = Shown::default();
     for (method, target) in SCRIPT {
         let bytes = http::once(method, target);
-        let timeout = Duration::from_secs(10);
-        let outcome = Wire::connect(guest.public(), timeout).and_then(|mut wire| {
-            wire.send(&bytes)?;
-            wire.response(&bytes)
-        });
-        tally.count(&outcome);
+        let outcome = http::counted(tally, guest.public(), &bytes);
         shown.both(&format!("> {method} {target}"));
         match outcome {
             Ok(response) => shown.response(&response),

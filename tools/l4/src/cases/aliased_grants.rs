@@ -1,8 +1,6 @@
 //! Case 5b: two lane grants that are one listener in truth are refused twice: when the
 //! manifest is compiled, and, built past that, by the service before it accepts anything.
 
-use std::time::Duration;
-
 use mkmanifest::LaneRules;
 
 use crate::cases::{Case, Control, Need, Suite};
@@ -10,7 +8,7 @@ use crate::exit_code::MachineExit;
 use crate::failure::Failure;
 use crate::http;
 use crate::package;
-use crate::session::{Sabotage, Session};
+use crate::session::{SLOW_HOST, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "aliased-grants",
@@ -80,7 +78,7 @@ fn booted(session: &mut Session<'_>, manifest: &str, grants: &[&str]) -> Result<
     let (_, line) = guest.machine_mut().await_line(
         0,
         "`[web-ui] refused: ...` or `[web-ui] ready ...`",
-        Duration::from_secs(30),
+        SLOW_HOST,
         |line| line.starts_with("[web-ui] refused") || line.starts_with("[web-ui] ready"),
     )?;
     let refused = line.text.starts_with("[web-ui] refused");
@@ -100,17 +98,14 @@ fn booted(session: &mut Session<'_>, manifest: &str, grants: &[&str]) -> Result<
     );
     let get = http::once("GET", "/healthz");
     for address in [guest.public(), guest.provider()] {
-        let answer = http::exchange(address, &get, Duration::from_secs(2));
+        let answer = http::exchange(address, &get);
         session.check(
             format!("{manifest}: no port answers"),
             answer.is_err(),
-            answer.map_or_else(
-                |end| end.to_string(),
-                |one| format!("status {}", one.status),
-            ),
+            http::told(&answer),
         );
     }
-    let exit = guest.machine_mut().wait_exit(Duration::from_secs(20))?;
+    let exit = guest.machine_mut().wait_exit(SLOW_HOST)?;
     session.note_end(&guest, exit);
     session.check_equal(
         format!("{manifest}: the machine ends with the service's failure"),

@@ -43,7 +43,7 @@ fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
         ..ClientCounts::default()
     };
     let haproxy = Haproxy::start(session.folder(), guest.public(), guest.provider())?;
-    let up = haproxy.await_state("UP", Duration::from_secs(10));
+    let up = haproxy.await_state("UP");
     session.check(
         "HAProxy finds the guest up",
         up.is_some(),
@@ -112,28 +112,27 @@ fn drained(session: &mut Session<'_>) -> Result<(), Failure> {
         ..ClientCounts::default()
     };
     let haproxy = Haproxy::start(session.folder(), guest.public(), guest.provider())?;
-    let up = haproxy.await_state("UP", Duration::from_secs(10));
+    let up = haproxy.await_state("UP");
     session.check(
         "HAProxy finds the guest up before the drain",
         up.is_some(),
         format_args!("{up:?}"),
     );
     session.step("drain under load");
-    let mut flood = Flood::of(
-        haproxy.address(),
-        http::keep("GET", "/app.js"),
-        8,
-        usize::MAX,
-    );
+    let request = http::keep("GET", "/app.js");
+    let mut flood = Flood::of(haproxy.address(), request.clone(), 8, usize::MAX);
     flood.reuse = Reuse::KeepAlive;
-    flood.time_max = Duration::from_secs(4);
-    let (flooded, took) = std::thread::scope(|scope| {
-        let flooding = scope.spawn(|| flood.run());
-        std::thread::sleep(Duration::from_secs(1));
-        let took = drain(&mut guest, &mut clients, &haproxy);
-        (flooding.join().unwrap_or_default(), took)
-    });
-    let took = took?;
+    let flooding = flood.start();
+    // One answer through HAProxy, beside the flood's.
+    let local = clients.lane(Lane::Anonymous);
+    let served = http::ask_until(local, haproxy.address(), &request, |status| status == 200);
+    session.check(
+        "HAProxy is serving when the drain begins",
+        served.as_ref().is_ok_and(|one| one.status == 200),
+        http::told(&served),
+    );
+    let took = drain(&mut guest, &mut clients, &haproxy)?;
+    let flooded = flooding.finish();
     session.check(
         "HAProxy takes the draining guest out",
         took.is_some(),
@@ -147,7 +146,21 @@ fn drained(session: &mut Session<'_>) -> Result<(), Failure> {
         .lane(Lane::Anonymous)
         .status(200, flooded.tally.of(200));
     drop(haproxy);
+    // Whoever has been waited for has left; the grace may end.
+    guest.ask(
+        clients.lane(Lane::LocalHealth),
+        &drain_within(Duration::ZERO),
+    )?;
     session.settle_drained(guest, &clients).map(drop)
+}
+
+/// How long the drained guest is to take what HAProxy still sends: longer than HAProxy could
+/// take to see it on any host.
+const GRACE: Duration = Duration::from_secs(600);
+
+/// The command that drains the guest.
+fn drain_within(grace: Duration) -> String {
+    format!("post local /drain body=grace_ms={}", grace.as_millis())
 }
 
 /// Begins the drain; tells how long HAProxy took to see it.
@@ -157,8 +170,8 @@ fn drain(
     haproxy: &Haproxy,
 ) -> Result<Option<Duration>, Failure> {
     let begun = Instant::now();
-    guest.ask(clients.lane(Lane::LocalHealth), "post local /drain")?;
-    let seen = haproxy.await_state("DOWN", Duration::from_secs(10));
+    guest.ask(clients.lane(Lane::LocalHealth), &drain_within(GRACE))?;
+    let seen = haproxy.await_state("DOWN");
     Ok(seen.map(|_| begun.elapsed()))
 }
 

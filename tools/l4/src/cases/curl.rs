@@ -2,13 +2,12 @@
 //! a response to the reuse of a connection; and browsers' own header sets are taken.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::http;
 use crate::lane::Lane;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
 use crate::tool::{self, Finished};
 
 pub(crate) const CASE: Case = Case {
@@ -120,14 +119,11 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         for target in ["/", "/style.css", "/app.js", "/favicon.ico", "/api/ingress"] {
             let bytes = http::request("GET", target, headers);
             let tally = clients.lane(Lane::Anonymous);
-            let answer = http::counted(tally, guest.public(), &bytes, Duration::from_secs(10));
+            let answer = http::counted(tally, guest.public(), &bytes);
             session.check(
                 format!("{name} gets {target}"),
                 answer.as_ref().is_ok_and(|one| one.status == 200),
-                answer.map_or_else(
-                    |end| end.to_string(),
-                    |one| format!("status {}", one.status),
-                ),
+                http::told(&answer),
             );
         }
     }
@@ -136,7 +132,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 /// Runs curl; it prints the status and the number of new connections, a line a target.
 fn curl(address: SocketAddr, arguments: &[&str], targets: &[&str]) -> Result<Finished, Failure> {
-    let mut all = vec!["-m", "10", "-w", "%{http_code} %{num_connects}\n"];
+    let mut all = vec!["-m", "60", "-w", "%{http_code} %{num_connects}\n"];
     all.extend(arguments);
     let urls: Vec<String> = targets
         .iter()
@@ -145,7 +141,7 @@ fn curl(address: SocketAddr, arguments: &[&str], targets: &[&str]) -> Result<Fin
     for url in &urls {
         all.extend(["-o", "/dev/null", url]);
     }
-    tool::run("curl", &all, Duration::from_secs(30))
+    tool::run("curl", &all, SLOW_HOST)
 }
 
 fn reuse(session: &mut Session<'_>, address: SocketAddr) -> Result<(), Failure> {
@@ -161,11 +157,7 @@ fn reuse(session: &mut Session<'_>, address: SocketAddr) -> Result<(), Failure> 
 }
 
 fn revalidation(session: &mut Session<'_>, address: SocketAddr) -> Result<(), Failure> {
-    let first = http::exchange(
-        address,
-        &http::once("GET", "/app.js"),
-        Duration::from_secs(10),
-    );
+    let first = http::exchange(address, &http::once("GET", "/app.js"));
     let tag = first
         .ok()
         .and_then(|one| one.header("etag").map(str::to_owned));

@@ -1,8 +1,6 @@
 //! Case 6: nothing that a public request says, in header, target, path or port, moves it to
 //! a protected lane.
 
-use std::time::Duration;
-
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::http;
@@ -74,7 +72,6 @@ const TARGETS: &[&str] = &[
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let guest = session.boot("three-lanes")?;
     let mut clients = ClientCounts::default();
-    let timeout = Duration::from_secs(15);
     let mut sent = 0_u64;
     session.step("crafted headers on /healthz");
     for claim in CLAIMS {
@@ -82,15 +79,12 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         let host = if own_host { "" } else { "Host: capos.test\r\n" };
         let bytes = format!("GET /healthz HTTP/1.1\r\n{host}{claim}\r\nConnection: close\r\n\r\n");
         let public = clients.lane(Lane::Anonymous);
-        let answer = http::counted(public, guest.public(), bytes.as_bytes(), timeout);
+        let answer = http::counted(public, guest.public(), bytes.as_bytes());
         sent += 1;
         session.check(
             format!("`{claim}` is answered on the public lane"),
             answer.is_ok(),
-            answer.map_or_else(
-                |end| end.to_string(),
-                |one| format!("status {}", one.status),
-            ),
+            http::told(&answer),
         );
     }
     session.step("crafted targets and methods");
@@ -103,7 +97,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
             };
             let bytes = http::request(method, target, &[length, "Connection: close"]);
             let public = clients.lane(Lane::Anonymous);
-            let answer = http::counted(public, guest.public(), &bytes, timeout);
+            let answer = http::counted(public, guest.public(), &bytes);
             sent += 1;
             let protected = answer
                 .as_ref()
@@ -111,10 +105,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
             session.check(
                 format!("`{method} {target}` opens no protected route"),
                 !protected,
-                answer.map_or_else(
-                    |end| end.to_string(),
-                    |one| format!("status {}", one.status),
-                ),
+                http::told(&answer),
             );
         }
     }

@@ -1,8 +1,6 @@
 //! Case 1: a connection is charged to the lane of the listener that accepted it, and to no
 //! other.
 
-use std::time::Duration;
-
 use crate::cases::{Case, Control, Need, Suite};
 use crate::evidence::Evidence;
 use crate::failure::Failure;
@@ -10,7 +8,7 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "lane-selection",
@@ -29,8 +27,6 @@ pub(crate) const CASE: Case = Case {
     }],
 };
 
-const SOON: Duration = Duration::from_secs(10);
-
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes")?;
     let mut clients = ClientCounts::default();
@@ -38,11 +34,11 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let get = http::once("GET", "/healthz");
 
     let public = clients.lane(Lane::Anonymous);
-    let answer = http::counted(public, guest.public(), &get, SOON);
+    let answer = http::counted(public, guest.public(), &get);
     session.check(
         "public /healthz is answered 200",
         is_200(&answer),
-        words(&answer),
+        http::told(&answer),
     );
     fed(
         session,
@@ -53,11 +49,11 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     )?;
 
     let provider = clients.lane(Lane::ProviderHealth);
-    let answer = http::counted(provider, guest.provider(), &get, SOON);
+    let answer = http::counted(provider, guest.provider(), &get);
     session.check(
         "provider /healthz is answered 200",
         is_200(&answer),
-        words(&answer),
+        http::told(&answer),
     );
     fed(
         session,
@@ -125,13 +121,6 @@ fn is_200(answer: &Result<http::Response, http::Ending>) -> bool {
     matches!(answer, Ok(response) if response.status == 200)
 }
 
-fn words(answer: &Result<http::Response, http::Ending>) -> String {
-    match answer {
-        Ok(response) => format!("status {}", response.status),
-        Err(ending) => ending.to_string(),
-    }
-}
-
 fn ready(guest: &Guest) -> String {
     let seconds = guest.ready_seconds().unwrap_or_default();
     format!("{:.0} ms", seconds * 1e3)
@@ -146,7 +135,7 @@ fn fed(
     what: &str,
     expected: [u64; 3],
 ) -> Result<(), Failure> {
-    let evidence = guest.quiescent(SOON, |evidence| {
+    let evidence = guest.quiescent(SLOW_HOST, |evidence| {
         Lane::ALL.iter().all(|lane| clients.agree(evidence, *lane))
     })?;
     let names = match what {

@@ -7,12 +7,13 @@ use crate::cases::{Case, Control, Need, Suite};
 use crate::evidence::Evidence;
 use crate::failure::Failure;
 use crate::guest::Guest;
-use crate::http::{self, Ending, Response, Tally, Wire};
+use crate::http::{self, Ending, PATIENCE, Response, Tally, Wire};
 use crate::lane::Lane;
+use crate::load::account::Account;
 use crate::load::flood::{Flood, Reuse};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "protected-abuse",
@@ -31,9 +32,10 @@ pub(crate) const CASE: Case = Case {
     }],
 };
 
-/// In this time a lane's rate brings back far more than one request.
-const REFILL: Duration = Duration::from_secs(1);
+/// How long the flood goes on at least, so that the rate is seen beside the burst.
 const FLOOD_TIME: Duration = Duration::from_secs(3);
+/// Connections that a holder tries to keep: more than any protected lane may have.
+const HOLDERS: usize = 40;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes-tight")?;
@@ -43,7 +45,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     };
     provider_rate(session, &mut guest, &mut clients)?;
     provider_occupancy(session, &mut guest, &mut clients)?;
-    provider_pipeline(session, &guest, &mut clients);
+    provider_pipeline(session, &guest, &mut clients)?;
     local_rate(session, &mut guest, &mut clients)?;
     local_occupancy(session, &mut guest, &mut clients)?;
     let bytes_max = guest.policy("total_bytes")?;
@@ -78,7 +80,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     exempt(session)
 }
 
-/// Back-to-back requests over the budget, while the others are asked too.
+/// Back-to-back requests over the budget, until the others have been served beside them.
 fn provider_rate(
     session: &mut Session<'_>,
     guest: &mut Guest,
@@ -86,24 +88,29 @@ fn provider_rate(
 ) -> Result<(), Failure> {
     session.step("sustained rate on the provider lane");
     let request = http::keep("GET", "/healthz");
-    let mut flood = Flood::of(guest.provider(), request, 2, usize::MAX);
+    let mut flood = Flood::of(guest.provider(), request.clone(), 2, usize::MAX);
     flood.reuse = Reuse::KeepAlive;
-    flood.time_max = FLOOD_TIME;
     let public = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, 40);
     let sampler = Sampler::start(guest.public());
-    let (flooded, fair, local) = std::thread::scope(|scope| {
-        let flooding = scope.spawn(|| flood.run());
-        std::thread::sleep(Duration::from_millis(500));
-        let fair = public.run();
-        let local = guest.ask(&mut Tally::default(), "get local /readyz");
-        (flooding.join().unwrap_or_default(), fair, local)
-    });
+    let begun = Instant::now();
+    let mut seen = Tally::default();
+    let flooding = flood.start();
+    // From here on the lane's rate is spent; what it has served is judged below.
+    drop(http::ask_until(
+        &mut seen,
+        guest.provider(),
+        &request,
+        |status| status == 429,
+    ));
+    let fair = public.run();
+    let local = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
+    std::thread::sleep(FLOOD_TIME.saturating_sub(begun.elapsed()));
+    seen.add(&flooding.finish().tally);
+    let took = begun.elapsed();
     sampler.record(session, clients);
-    let local = local?;
-    clients.lane(Lane::ProviderHealth).add(&flooded.tally);
+    clients.lane(Lane::ProviderHealth).add(&seen);
     clients.lane(Lane::Anonymous).add(&fair.tally);
-    clients.lane(Lane::LocalHealth).add(&local.tally());
-    budget(session, guest, "provider", &flooded.tally, flooded.took)?;
+    budget(session, guest, "provider", &seen, took)?;
     session.check(
         "reserved floor: the local lane answers during a provider flood",
         local.count("status_200") == 1,
@@ -150,16 +157,28 @@ fn budget(
     Ok(())
 }
 
-/// More connections than the lane may hold, none of which finishes its head.
+/// More connections than the lane may hold, none of which finishes its head: first until the
+/// lane is full and refuses, then until it has ended some and taken others in their place.
 fn provider_occupancy(
     session: &mut Session<'_>,
     guest: &mut Guest,
     clients: &mut ClientCounts,
 ) -> Result<(), Failure> {
     session.step("occupancy and deadline of the provider lane");
+    let lane = Lane::ProviderHealth;
+    let limit = guest.policy("provider_conns")?;
+    let mut account = Account::of(guest.public());
+    let before = account.await_free(lane);
     let pace = Duration::from_millis(100);
-    let holders = SlowClients::start(guest.provider(), Slowness::Head, 40, pace);
-    std::thread::sleep(Duration::from_millis(1500));
+    let holders = SlowClients::start(guest.provider(), Slowness::Head, HOLDERS, pace);
+    let full = account.until(|lanes| {
+        lanes.of(lane, "conns") == Some(limit) && lanes.of(lane, "conns_refused") > Some(0)
+    });
+    session.check(
+        "occupancy: the provider lane is held in full, and refuses",
+        full,
+        format_args!("within {SLOW_HOST:?}"),
+    );
     let public = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, 10).run();
     clients.lane(Lane::Anonymous).add(&public.tally);
     session.check_equal(
@@ -173,13 +192,17 @@ fn provider_occupancy(
         local.count("status_200") == 1,
         &local.line,
     );
-    std::thread::sleep(Duration::from_millis(2500));
-    let held = holders.finish();
+    // Holders let go of nothing, so whoever is admitted now comes in the place of one that
+    // the service has ended.
+    let ended = before.is_some_and(|before| {
+        account.until(|lanes| lanes.of(lane, "conns_admitted") > Some(before + limit))
+    });
     session.check(
         "deadline: the provider lane ends what does not finish its head",
-        held.closed > 0,
-        format_args!("{held:?}"),
+        ended,
+        format_args!("within {SLOW_HOST:?}"),
     );
+    let held = holders.finish();
     session.figure(
         "held provider connections",
         format_args!(
@@ -187,17 +210,29 @@ fn provider_occupancy(
             held.opened, held.closed
         ),
     );
+    clients.lane(Lane::Anonymous).add(&account.tally);
     Ok(())
 }
 
-/// Many requests at once on one connection.
-fn provider_pipeline(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
+/// Many requests at once on one connection, once the lane has room for it.
+fn provider_pipeline(
+    session: &mut Session<'_>,
+    guest: &Guest,
+    clients: &mut ClientCounts,
+) -> Result<(), Failure> {
     session.step("many requests at once on one provider connection");
-    std::thread::sleep(Duration::from_secs(1));
+    let mut account = Account::of(guest.public());
+    let free = account.await_free(Lane::ProviderHealth);
+    clients.lane(Lane::Anonymous).add(&account.tally);
+    session.check(
+        "the provider lane has every connection back",
+        free.is_some(),
+        format_args!("within {SLOW_HOST:?}"),
+    );
     let request = http::keep("GET", "/healthz");
     let bytes = request.repeat(24);
     let mut answered = Tally::default();
-    let sent = Wire::connect(guest.provider(), Duration::from_secs(5)).and_then(|mut wire| {
+    let sent = Wire::connect(guest.provider()).and_then(|mut wire| {
         wire.send(&bytes)?;
         for _ in 0..24 {
             let response = wire.response(&request)?;
@@ -219,6 +254,7 @@ fn provider_pipeline(session: &mut Session<'_>, guest: &Guest, clients: &mut Cli
         answered.responses() > 0 && typed,
         format_args!("{:?}, {sent:?}", answered.statuses),
     );
+    Ok(())
 }
 
 fn local_rate(
@@ -238,10 +274,7 @@ fn local_rate(
     session.check(
         "reserved floor: the provider lane answers after a local flood",
         answer.as_ref().is_ok_and(|one| one.status == 200),
-        answer.map_or_else(
-            |end| end.to_string(),
-            |one| format!("status {}", one.status),
-        ),
+        http::told(&answer),
     );
     Ok(())
 }
@@ -254,16 +287,11 @@ fn local_occupancy(
 ) -> Result<(), Failure> {
     session.step("occupancy and deadline of the local lane");
     let limit = guest.policy("local_conns")?;
-    let head = Duration::from_millis(guest.policy("local_head_ms")?);
-    let begun = "hold local count=40 send=GET%20/readyz%20HTTP/1.1%0d%0aHost:";
-    let held = guest.probe()?.command(begun, Duration::from_secs(10))?;
-    let refused = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
-    let told = refused.text("body").unwrap_or_default();
+    let (refused, line) = local_held(guest, clients)?;
     session.check(
         "occupancy: a local connection past the ceiling is refused, typed or unanswered",
-        refused.tally().of(200) == 0
-            && (told.contains("connections") || refused.tally().unanswered() == 1),
-        format_args!("{}; {}", held.line, refused.line),
+        refused,
+        line,
     );
     let public = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, 10).run();
     clients.lane(Lane::Anonymous).add(&public.tally);
@@ -276,14 +304,16 @@ fn local_occupancy(
     session.check(
         "reserved floor: the provider lane answers while the local lane is held",
         answer.as_ref().is_ok_and(|one| one.status == 200),
-        format_args!("{answer:?}"),
+        http::told(&answer),
     );
-    // The service's own clock judges; this only gives it the time.
-    std::thread::sleep(head + Duration::from_millis(500));
-    let ended = guest.probe()?.command("drop", Duration::from_secs(10))?;
+    // The in-guest client lets go of nothing, so it is the service that has.
+    let mut account = Account::of(guest.public());
+    let free = account.await_free(Lane::LocalHealth);
+    clients.lane(Lane::Anonymous).add(&account.tally);
+    let ended = guest.tell("drop")?;
     session.check(
         "deadline: the local lane ends what does not finish its head",
-        ended.count("closed") >= limit,
+        free.is_some() && ended.count("closed") >= limit,
         &ended.line,
     );
     let served = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
@@ -295,19 +325,29 @@ fn local_occupancy(
     Ok(())
 }
 
+/// Holds the local lane in full and asks it; tells whether and how it refused. Where the host is so slow
+/// that the held connections' time was over before it was asked, once more.
+fn local_held(guest: &mut Guest, clients: &mut ClientCounts) -> Result<(bool, String), Failure> {
+    let begun = Instant::now();
+    loop {
+        guest.tell(&format!(
+            "hold local count={HOLDERS} send=GET%20/readyz%20HTTP/1.1%0d%0aHost:"
+        ))?;
+        let reply = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
+        let told = reply.text("body").unwrap_or_default();
+        let refused = told.contains("connections") || reply.tally().unanswered() == 1;
+        if refused || begun.elapsed() > PATIENCE {
+            return Ok((refused, reply.line));
+        }
+        guest.tell("drop")?;
+    }
+}
+
 /// The provider lane's answer, once what this case itself took of the lane's rate has come
 /// back.
 fn provider_answers(guest: &Guest, tally: &mut Tally) -> Result<Response, Ending> {
-    let begun = Instant::now();
     let get = http::once("GET", "/healthz");
-    loop {
-        let answer = http::counted(tally, guest.provider(), &get, Duration::from_secs(5));
-        let limited = answer.as_ref().is_ok_and(|one| one.status == 429);
-        if !limited || begun.elapsed() > REFILL {
-            return answer;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    http::ask_until(tally, guest.provider(), &get, |status| status != 429)
 }
 
 fn bounded(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
-use crate::http::{self, Tally, Wire};
+use crate::http::{self, PATIENCE, Tally, Wire};
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Reuse};
 use crate::load::slow::SlowClients;
@@ -88,9 +88,9 @@ pub(crate) fn mixed(
     session.step("half-closed, abandoned and reset connections");
     half_closed(guest, clients.lane(Lane::Anonymous));
     abandoned(guest);
-    storm::resets(guest.public(), 1_000, Duration::from_secs(30));
+    storm::resets(guest.public(), 1_000, PATIENCE);
     storm::noise(guest.public(), 60, &mut Random::new(7));
-    storm::resets(guest.provider(), 100, Duration::from_secs(10));
+    storm::resets(guest.provider(), 100, PATIENCE);
     session.step("the protected lanes, past their rates");
     guest.ask(
         clients.lane(Lane::LocalHealth),
@@ -107,12 +107,11 @@ pub(crate) fn mixed(
 fn half_closed(guest: &Guest, tally: &mut Tally) {
     let request = http::once("GET", "/");
     for _ in 0..60 {
-        let outcome =
-            Wire::connect(guest.public(), Duration::from_secs(10)).and_then(|mut wire| {
-                wire.send(&request)?;
-                wire.finish_sending();
-                wire.response(&request)
-            });
+        let outcome = Wire::connect(guest.public()).and_then(|mut wire| {
+            wire.send(&request)?;
+            wire.finish_sending();
+            wire.response(&request)
+        });
         tally.count(&outcome);
     }
 }
@@ -121,7 +120,7 @@ fn half_closed(guest: &Guest, tally: &mut Tally) {
 fn abandoned(guest: &Guest) {
     let request = http::keep("GET", "/").repeat(40);
     for _ in 0..60 {
-        if let Ok(mut wire) = Wire::connect(guest.public(), Duration::from_secs(10)) {
+        if let Ok(mut wire) = Wire::connect(guest.public()) {
             // The connection may be closed under the requests; either way it is left.
             drop(wire.send(&request));
         }

@@ -1,8 +1,6 @@
 //! Case 4: a protected lane serves its own few routes; everything else is a small typed
 //! denial, counted, and no handler is entered.
 
-use std::time::Duration;
-
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
@@ -128,7 +126,7 @@ fn on_provider(
     };
     let bytes = http::request(method, target, &[length, "Connection: close"]);
     let tally = clients.lane(Lane::ProviderHealth);
-    let answer = http::counted(tally, guest.provider(), &bytes, Duration::from_secs(10));
+    let answer = http::counted(tally, guest.provider(), &bytes);
     let held = answer.as_ref().is_ok_and(|one| {
         denies(one.status)
             && one.header("content-type") == Some("application/problem+json")

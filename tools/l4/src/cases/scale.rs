@@ -2,15 +2,16 @@
 //! and limit, idle ones giving way, and what a request costs beside a thousand idle ones.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::http::{self, Ending, Pinned, Response, Wire};
 use crate::lane::Lane;
+use crate::load::account::Account;
 use crate::load::quantiles::Quantiles;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "scale",
@@ -22,7 +23,7 @@ pub(crate) const CASE: Case = Case {
         name: "tight",
         breaks: "the service holds far fewer connections",
         sabotage: Sabotage::Manifest {
-            of: "anonymous-only",
+            of: "anonymous-patient",
             instead: "three-lanes-tight",
         },
         must_fail: "all connections are open at once",
@@ -30,15 +31,15 @@ pub(crate) const CASE: Case = Case {
 };
 
 const CONNECTIONS: usize = 1_024;
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Connections that are opened before the service is asked whether it has them all: half of
 /// what the listener's backlog holds, so that none of them has to knock again.
 const BURST: usize = 256;
-/// Less than a head may take, so that none of them runs into its deadline meanwhile.
-const OPEN_WITHIN: Duration = Duration::from_secs(5);
+/// How often a cost is measured: whatever else the host runs only ever adds to it, so the
+/// least is the guest's own.
+const ROUNDS: usize = 10;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("anonymous-only")?;
+    let mut guest = session.boot("anonymous-patient")?;
     let mut clients = ClientCounts {
         counting: Counting::AtMost,
         ..ClientCounts::default()
@@ -71,10 +72,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 /// Waits until the service has nothing open.
 fn calm(guest: &mut Guest) -> Result<(), Failure> {
     guest
-        .quiescent(PATIENCE, |evidence| {
-            let of = |counter| evidence.lane(counter, Lane::Anonymous).ok();
-            of("conns_admitted") == of("conns_released")
-        })
+        .quiescent(SLOW_HOST, |evidence| evidence.all_released(Lane::Anonymous))
         .map(drop)
 }
 
@@ -82,7 +80,7 @@ fn calm(guest: &mut Guest) -> Result<(), Failure> {
 fn idle(address: SocketAddr, clients: &mut ClientCounts) -> Option<Wire> {
     let request = http::keep("GET", "/healthz");
     let mut kept = None;
-    let answer = Wire::connect(address, PATIENCE).and_then(|mut wire| {
+    let answer = Wire::connect(address).and_then(|mut wire| {
         wire.send(&request)?;
         let response = wire.response(&request)?;
         kept = Some(wire);
@@ -104,14 +102,14 @@ fn cost(
     let few: Vec<Wire> = (0..10)
         .filter_map(|_| idle(guest.public(), clients))
         .collect();
-    let beside_few = inside(guest, clients)?;
+    let beside_few = inside(guest, clients, 0)?;
     let outside_few = requests(guest, clients);
     let many: Vec<Wire> = (0..990)
         .filter_map(|_| idle(guest.public(), clients))
         .collect();
     let kept = few.len() + many.len();
     session.check_equal("a thousand idle connections are kept", kept, 1_000);
-    let beside_many = inside(guest, clients)?;
+    let beside_many = inside(guest, clients, beside_few)?;
     let outside_many = requests(guest, clients);
     for (name, figure) in [
         (
@@ -138,11 +136,19 @@ fn cost(
     Ok(())
 }
 
-/// The median of 400 requests of the client inside the guest, in nanoseconds.
-fn inside(guest: &mut Guest, clients: &mut ClientCounts) -> Result<u64, Failure> {
+/// The median of 400 requests of the client inside the guest, in nanoseconds: the least of a
+/// few rounds, or the first that is no more than `enough`.
+fn inside(guest: &mut Guest, clients: &mut ClientCounts, enough: u64) -> Result<u64, Failure> {
     let command = "get public /healthz count=400 keepalive=on";
-    let reply = guest.ask(clients.lane(Lane::Anonymous), command)?;
-    Ok(reply.count("ns_p50"))
+    let mut least = u64::MAX;
+    for _ in 0..ROUNDS {
+        let reply = guest.ask(clients.lane(Lane::Anonymous), command)?;
+        least = least.min(reply.count("ns_p50"));
+        if least <= enough {
+            break;
+        }
+    }
+    Ok(least)
 }
 
 fn requests(guest: &Guest, clients: &mut ClientCounts) -> Quantiles {
@@ -173,7 +179,7 @@ fn idle_give_way(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientC
     let served = (0..20)
         .filter(|_| {
             let tally = clients.lane(Lane::Anonymous);
-            let answer = http::counted(tally, guest.public(), &get, PATIENCE);
+            let answer = http::counted(tally, guest.public(), &get);
             answer.is_ok_and(|one| one.status == 200)
         })
         .count();
@@ -187,26 +193,30 @@ fn idle_give_way(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientC
 /// Connections in the middle of a request hold every permit: newcomers are refused.
 fn busy(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
     session.step("working connections hold every permit");
+    let mut account = Account::of(guest.public());
+    account.ask();
     let mut held = Vec::new();
-    if let Ok(mut watcher) = Pinned::open(guest.public(), "/api/ingress", PATIENCE) {
-        let mut open = 1;
-        while held.len() + 1 < CONNECTIONS && open == held.len() + 1 {
-            let more = BURST.min(CONNECTIONS - open);
-            let opened = (0..more).map(|_| Pinned::open(guest.public(), "/healthz", PATIENCE));
-            held.extend(opened.filter_map(Result::ok));
-            open = await_open(&mut watcher, clients, held.len() + 1);
-        }
-        session.check_equal("the service counts all connections", open, CONNECTIONS);
-        held.push(watcher);
+    let mut open = true;
+    while open && held.len() + 1 < CONNECTIONS {
+        let more = BURST.min(CONNECTIONS - 1 - held.len());
+        let opened = (0..more).map(|_| Pinned::open(guest.public(), "/healthz"));
+        held.extend(opened.filter_map(Result::ok));
+        let expected = u64::try_from(held.len() + 1).ok();
+        open = account.until(|lanes| lanes.of(Lane::Anonymous, "conns") == expected);
     }
+    session.check(
+        "the service counts all connections",
+        open,
+        format_args!("{} held, {SLOW_HOST:?} waited", held.len() + 1),
+    );
     let tally = clients.lane(Lane::Anonymous);
-    let refused = http::counted(tally, guest.public(), &http::once("GET", "/"), PATIENCE);
+    let refused = http::counted(tally, guest.public(), &http::once("GET", "/"));
     refusal(session, &refused);
     // Past the ceiling of refusals, newcomers that say nothing are closed unanswered.
     let silent: Vec<Wire> = (0..64)
-        .filter_map(|_| Wire::connect(guest.public(), PATIENCE).ok())
+        .filter_map(|_| Wire::connect(guest.public()).ok())
         .collect();
-    let mut served = 0;
+    let mut served = usize::from(account.ask().is_some());
     for pinned in held {
         let answer = pinned.finish();
         served += usize::from(answer.as_ref().is_ok_and(|one| one.status == 200));
@@ -214,25 +224,7 @@ fn busy(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
     }
     session.check_equal("all connections are open at once", served, CONNECTIONS);
     drop(silent);
-}
-
-/// Asks until the service has `expected` connections open, or for as long as that may take;
-/// tells how many there were at last.
-fn await_open(watcher: &mut Pinned, clients: &mut ClientCounts, expected: usize) -> usize {
-    let begun = Instant::now();
-    let mut open = 0;
-    while open != expected && begun.elapsed() < OPEN_WITHIN {
-        let answer = watcher.ask();
-        clients.lane(Lane::Anonymous).count(&answer);
-        let Ok(answer) = answer else { break };
-        let told = answer
-            .json()
-            .and_then(|json| json.pointer("/lanes/0/conns")?.as_u64());
-        open = told
-            .and_then(|count| count.try_into().ok())
-            .unwrap_or_default();
-    }
-    open
+    clients.lane(Lane::Anonymous).add(&account.tally);
 }
 
 fn refusal(session: &mut Session<'_>, answer: &Result<Response, Ending>) {

@@ -8,10 +8,10 @@ use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
-use crate::load::flood::Flood;
-use crate::load::prober::Prober;
+use crate::load::flood::{Flood, Flooded};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
+use crate::load::watch::{count, watch};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 
@@ -36,7 +36,7 @@ const CLIENTS: usize = 1_000;
 const HELD_FOR: Duration = Duration::from_secs(14);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes")?;
+    let mut guest = session.boot("three-lanes")?;
     let mut clients = ClientCounts {
         counting: Counting::AtMost,
         ..ClientCounts::default()
@@ -44,7 +44,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let sampler = Sampler::start(guest.public());
     let mut lines = Vec::new();
     for slowness in Slowness::ALL {
-        lines.push(attack(session, &guest, &mut clients, slowness));
+        lines.push(attack(session, &mut guest, &mut clients, slowness)?);
     }
     session.chart(Chart {
         title: "provider probe under slow clients".into(),
@@ -60,46 +60,39 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 fn attack(
     session: &mut Session<'_>,
-    guest: &Guest,
+    guest: &mut Guest,
     clients: &mut ClientCounts,
     slowness: Slowness,
-) -> (String, Vec<(f64, f64)>) {
+) -> Result<(String, Vec<(f64, f64)>), Failure> {
     let name = slowness.name();
     session.step(format!("{CLIENTS} clients, {name}"));
     let pace = Duration::from_millis(500);
     let slow = SlowClients::start(guest.public(), slowness, CLIENTS, pace);
-    std::thread::sleep(Duration::from_secs(2));
-    let prober = Prober::start(
-        guest.provider(),
-        Duration::from_millis(50),
-        Duration::from_secs(5),
+    let most = slow.await_open(CLIENTS);
+    session.check_equal(
+        format!("{name}: clients that were open at one time"),
+        most,
+        CLIENTS,
     );
     let mut public = Flood::of(guest.public(), http::once("GET", "/healthz"), 1, usize::MAX);
     public.time_max = HELD_FOR;
-    public.timeout = Duration::from_secs(5);
-    let public = public.run();
-    let probed = prober.finish();
+    let mut asked = Flooded::default();
+    let watched = watch(guest, HELD_FOR, |_| asked = public.run())?;
     let held = slow.finish();
-    clients.lane(Lane::Anonymous).add(&public.tally);
-    clients.lane(Lane::ProviderHealth).add(&probed.tally);
-    probed.judge(session, name);
-    session.check(
-        format!("{name}: no gap between probes is longer than the prober's patience"),
-        probed.longest_gap() < Duration::from_secs(5),
-        format_args!("{:?}", probed.longest_gap()),
+    clients.lane(Lane::Anonymous).add(&asked.tally);
+    count(clients, &watched);
+    watched.judge(session, name);
+    session.figure(
+        format!("{name}: connections"),
+        format_args!("{} opened, {} ended", held.opened, held.closed),
     );
-    session.check(
-        format!("{name}: the attack held what it could"),
-        held.most > CLIENTS / 2,
-        format_args!(
-            "{} of {CLIENTS} open at most, {} ended",
-            held.most, held.closed
-        ),
+    session.figure(
+        format!("{name}: provider probe"),
+        watched.outside.latencies(),
     );
-    session.figure(format!("{name}: provider probe"), probed.latencies());
     session.figure(
         format!("{name}: public /healthz meanwhile"),
-        format_args!("{:?} {:?}", public.tally.statuses, public.tally.endings),
+        format_args!("{:?} {:?}", asked.tally.statuses, asked.tally.endings),
     );
-    (name.to_owned(), probed.line())
+    Ok((name.to_owned(), watched.outside.line()))
 }

@@ -6,12 +6,11 @@ use std::time::Duration;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
-use crate::lane::Lane;
-use crate::load::prober::Prober;
 use crate::load::sampler::Sampler;
+use crate::load::watch::{count, watch};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
-use crate::tool::slowhttptest::{self, Mode};
+use crate::tool::slowhttptest::{self, Mode, Report};
 
 pub(crate) const CASE: Case = Case {
     name: "slowhttptest",
@@ -33,10 +32,12 @@ pub(crate) const CASE: Case = Case {
 /// As many as leave room for the tool's own probe: what happens past the limit is
 /// `slow-clients`' matter.
 const CONNECTIONS: usize = 900;
-const TIME: Duration = Duration::from_secs(12);
+/// Long enough for the tool to find out that its own probe is not answered, and for slow
+/// heads to run into their deadline.
+const TIME: Duration = Duration::from_secs(20);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes")?;
+    let mut guest = session.boot("three-lanes")?;
     let mut clients = ClientCounts {
         counting: Counting::AtMost,
         ..ClientCounts::default()
@@ -44,7 +45,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let sampler = Sampler::start(guest.public());
     let mut lines = Vec::new();
     for mode in Mode::ALL {
-        lines.push(attack(session, &guest, &mut clients, mode)?);
+        lines.push(attack(session, &mut guest, &mut clients, mode)?);
     }
     session.chart(Chart {
         title: "provider probe under slowhttptest".into(),
@@ -57,25 +58,20 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 fn attack(
     session: &mut Session<'_>,
-    guest: &Guest,
+    guest: &mut Guest,
     clients: &mut ClientCounts,
     mode: Mode,
 ) -> Result<(String, Vec<(f64, f64)>), Failure> {
     let name = mode.name();
     session.step(format!("{CONNECTIONS} connections, {name}"));
-    let pace = Duration::from_millis(50);
-    let prober = Prober::start(guest.provider(), pace, Duration::from_secs(5));
-    let report = slowhttptest::attack(
-        guest.public(),
-        "/app.js",
-        mode,
-        CONNECTIONS,
-        TIME,
-        session.folder(),
-    )?;
-    let probed = prober.finish();
-    clients.lane(Lane::ProviderHealth).add(&probed.tally);
-    probed.judge(session, name);
+    let mut report = Ok(Report::default());
+    let folder = session.folder().to_owned();
+    let watched = watch(guest, TIME, |guest| {
+        report = slowhttptest::attack(guest.public(), "/app.js", mode, CONNECTIONS, TIME, &folder);
+    })?;
+    let report = report?;
+    count(clients, &watched);
+    watched.judge(session, name);
     session.check_equal(
         format!("{name}: seconds in which slowhttptest finds the public lane unavailable"),
         report.unavailable,
@@ -101,6 +97,9 @@ fn attack(
             report.connected_most, report.closed, report.unavailable, report.seconds
         ),
     );
-    session.figure(format!("{name}: provider probe"), probed.latencies());
-    Ok((name.to_owned(), probed.line()))
+    session.figure(
+        format!("{name}: provider probe"),
+        watched.outside.latencies(),
+    );
+    Ok((name.to_owned(), watched.outside.line()))
 }

@@ -8,10 +8,11 @@ use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::lane::Lane;
+use crate::load::account::Account;
 use crate::load::prober::Prober;
 use crate::load::sampler::{Sampled, Sampler};
 use crate::load::slow::{SlowClients, Slowness};
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "soak",
@@ -42,13 +43,9 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         counting: Counting::AtMost,
         ..ClientCounts::default()
     };
-    let prober = Prober::start(
-        guest.provider(),
-        Duration::from_millis(100),
-        Duration::from_secs(5),
-    );
+    let prober = Prober::start(guest.provider(), Duration::from_millis(100));
     session.step("reach every peak once");
-    peaks(&guest);
+    peaks(session, &guest, &mut clients);
     let begun = Instant::now();
     let mut sampled = Sampled::default();
     let mut held = Vec::new();
@@ -58,10 +55,12 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         sampler.pause(&mut sampled, &mut clients);
         held.push(rest(&mut guest, &clients)?);
     }
+    guest.await_memory_told();
+    held.push(rest(&mut guest, &clients)?);
     sampled.chart(session);
     let probed = prober.finish();
     clients.lane(Lane::ProviderHealth).add(&probed.tally);
-    session.figure("rounds", held.len());
+    session.figure("rounds", held.len() - 1);
     memory(session, &held);
     session.figure("provider probe throughout", probed.latencies());
     let evidence = session.settle(guest, &clients)?;
@@ -86,12 +85,27 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 /// Holds as many connections as there are permits, then as many answers as there are slots:
 /// what memory that ever takes is taken now, and later rounds may take no more.
-fn peaks(guest: &Guest) {
+fn peaks(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
     let pace = Duration::from_millis(50);
-    for slowness in [Slowness::Head, Slowness::Read] {
-        let held = SlowClients::start(guest.public(), slowness, 1_100, pace);
-        std::thread::sleep(Duration::from_secs(6));
-        drop(held);
+    for (slowness, held, limit) in [
+        (Slowness::Head, "conns", "conn_limit"),
+        (Slowness::Read, "high_water", "slot_limit"),
+    ] {
+        let mut account = Account::of(guest.public());
+        // It has its place before the others come.
+        account.ask();
+        let slow = SlowClients::start(guest.public(), slowness, 1_100, pace);
+        let full = account.until(|lanes| {
+            let of = |counter| lanes.of(Lane::Anonymous, counter);
+            of(held).is_some() && of(held) == of(limit)
+        });
+        drop(slow);
+        clients.lane(Lane::Anonymous).add(&account.tally);
+        session.check(
+            format!("{}: the public lane reaches its {limit}", slowness.name()),
+            full,
+            format_args!("within {SLOW_HOST:?}"),
+        );
     }
 }
 
@@ -118,9 +132,10 @@ struct InUse {
 }
 
 fn rest(guest: &mut Guest, clients: &ClientCounts) -> Result<InUse, Failure> {
-    let evidence = guest.quiescent(Duration::from_secs(30), |evidence| {
-        clients.agree(evidence, Lane::Anonymous)
+    let evidence = guest.quiescent(SLOW_HOST, |evidence| {
+        evidence.all_released(Lane::Anonymous) && clients.agree(evidence, Lane::Anonymous)
     })?;
+
     Ok(InUse {
         service: evidence.count("memory_bytes")?,
         kernel: guest.kernel_memory(),

@@ -8,12 +8,13 @@ use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::http::{self, Tally, Wire};
 use crate::lane::Lane;
+use crate::load::account::Account;
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::load::storm;
 use crate::load::watch::{count, watch};
 use crate::record::Chart;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
 use crate::tool::wrk;
 
 pub(crate) const CASE: Case = Case {
@@ -38,8 +39,6 @@ const CONNECTIONS: usize = 32;
 const LOADED_FOR: Duration = Duration::from_secs(6);
 /// Long enough that an idle guest's p99 is not its one slowest probe.
 const IDLE_FOR: Duration = Duration::from_secs(12);
-/// How long what a load left in buffers may take to be served.
-const REST_WITHIN: Duration = Duration::from_secs(120);
 
 /// A load: its name, the point that it loads, and what makes it.
 type Load = (&'static str, fn(&Guest) -> Result<Tally, Failure>);
@@ -87,27 +86,18 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 /// Waits until nothing of a load is left, so that the next one is measured alone.
 fn rest(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts, name: &str) {
-    let begun = Instant::now();
-    let request = http::once("GET", "/api/ingress");
-    let mut last = None;
-    while begun.elapsed() < REST_WITHIN {
-        let tally = clients.lane(Lane::Anonymous);
-        let answer = http::counted(tally, guest.public(), &request, Duration::from_secs(5));
-        last = answer.ok().and_then(|answer| {
-            let told = answer.json()?;
-            let of = |counter: &str| told.pointer(&format!("/lanes/0/{counter}"))?.as_u64();
-            Some((of("serving")?, of("waiting")?))
-        });
+    let mut account = Account::of(guest.public());
+    let rested = account.until(|lanes| {
+        let of = |counter| lanes.of(Lane::Anonymous, counter);
         // This request, and the sampler's.
-        if last.is_some_and(|(serving, waiting)| serving + waiting <= 2) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
+        matches!((of("serving"), of("waiting")), (Some(serving), Some(waiting))
+            if serving + waiting <= 2)
+    });
+    clients.lane(Lane::Anonymous).add(&account.tally);
     session.check(
         format!("{name}: the public lane comes to rest"),
-        false,
-        format_args!("serving and waiting after {REST_WITHIN:?}: {last:?}"),
+        rested,
+        format_args!("within {SLOW_HOST:?}"),
     );
 }
 
@@ -157,7 +147,7 @@ fn pipelined(guest: &Guest) -> Result<Tally, Failure> {
     let mut tally = Tally::default();
     let begun = Instant::now();
     while begun.elapsed() < LOADED_FOR {
-        let Ok(mut wire) = Wire::connect(guest.public(), Duration::from_secs(5)) else {
+        let Ok(mut wire) = Wire::connect(guest.public()) else {
             continue;
         };
         if wire.send(&hundred).is_err() {

@@ -9,9 +9,7 @@ use crate::cases::{Case, Control, Need, Suite, packet_floods};
 use crate::failure::Failure;
 use crate::frames::Injector;
 use crate::frames::attack::Sources;
-use crate::http;
-use crate::lane::Lane;
-use crate::load::flood::Flood;
+use crate::load::lossy::Reading;
 use crate::machine::spec::{Backend, Nic};
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 use crate::tool;
@@ -33,6 +31,11 @@ pub(crate) const CASE: Case = Case {
     }],
 };
 
+const READING: Reading = Reading {
+    clients: 8,
+    rounds: 50,
+    pages: &["/app.js"],
+};
 const DEVICES: [&str; 2] = ["l4public", "l4provider"];
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
@@ -74,19 +77,7 @@ fn floods_and_loss(
         counting: Counting::AtMost,
         ..ClientCounts::default()
     };
-    let mut flood = Flood::of(guest.public(), http::once("GET", "/app.js"), 8, 50);
-    flood.timeout = Duration::from_secs(120);
-    let flooded = flood.run();
-    clients.lane(Lane::Anonymous).add(&flooded.tally);
-    // Four losses of one segment in a row take longer than the service's deadlines allow:
-    // of 400 pages that is to be expected of none, and not to be wondered at of one.
-    let (served, late) = (flooded.tally.of(200), flooded.tally.of(408));
-    session.check(
-        "pages are served over a wire that loses 5 %",
-        served >= 396 && flooded.tally.responses() == served + late,
-        format_args!("{served} of 400: {:?}", flooded.tally),
-    );
-    session.figure("page over a wire that loses 5 %", &flooded.latencies);
+    READING.judge(session, &guest, &mut clients, "a wire that loses 5 %")?;
     session.settle(guest, &clients).map(drop)
 }
 

@@ -2,9 +2,9 @@
 //! network namespace, which vanishes with it, and takes over what that one recorded.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::cases::Case;
+use crate::child;
 use crate::failure::Failure;
 use crate::record::{Outcome, Record, Verdict};
 use crate::session::Bench;
@@ -45,7 +45,8 @@ fn again(bench: &Bench, case: &Case, inside: Inside) -> Result<Vec<Outcome>, Fai
     let file = file(bench);
     drop(std::fs::remove_file(&file));
     let artefacts = &bench.artefacts;
-    let status = Command::new("unshare")
+    let status = child::leashed("unshare")
+        .map_err(|error| Failure::host(doing, error))?
         .arg("--net")
         .arg(own)
         .args(["prove", "--inside-namespace", "--case", case.name])

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::artefacts::Artefacts;
 use crate::cases::{self, Case, Control, Need, Suite};
+use crate::child;
 use crate::commands::namespace::{self, Inside};
 use crate::failure::Failure;
 use crate::machine::registry;
@@ -254,11 +255,9 @@ fn unmet(need: Need) -> Option<String> {
     if root && !is_root() {
         return Some("needs root, for a network namespace of its own".into());
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let missing = programs.iter().find(|program| {
-        let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
-        !folders.any(|folder| folder.join(program).exists())
-    });
+    let missing = programs
+        .iter()
+        .find(|program| child::find(program).is_none());
     missing.map(|program| format!("needs {program}; `make setup` installs it"))
 }
 

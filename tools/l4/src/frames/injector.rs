@@ -2,37 +2,40 @@
 //! ARP requests for addresses that injected frames came from.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::frames::{PEER_MAC, build};
+use crate::load::background::Background;
+use crate::machine::ports::Reserved;
 use crate::machine::spec::FrameInjector;
 
 /// A socket to a NIC's hub. Its ARP answers stop when it is dropped.
 pub(crate) struct Injector {
     socket: UdpSocket,
-    guest: SocketAddr,
-    stop: Arc<AtomicBool>,
+    guest: Reserved,
+    _arp: Background<()>,
 }
 
 impl Injector {
-    /// Binds this end, and picks a port for QEMU's.
+    /// Binds this end, and reserves QEMU's. From now on ARP requests for the addresses in the
+    /// guest's network that QEMU itself does not use are answered.
     pub(crate) fn open() -> Result<(Self, FrameInjector), Failure> {
         let failed = |error| Failure::host("opening a frame socket", error);
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
         let from_guest = socket.local_addr().map_err(failed)?.port();
-        let other = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
-        let guest = other.local_addr().map_err(failed)?;
+        socket
+            .set_read_timeout(Some(Duration::from_millis(100)))
+            .map_err(failed)?;
+        let guest = Reserved::udp()?;
+        let ports = FrameInjector {
+            to_guest: guest.address().port(),
+            from_guest,
+        };
         let injector = Self {
+            _arp: answer_arp(socket.try_clone().map_err(failed)?, guest.address()),
             socket,
             guest,
-            stop: Arc::new(AtomicBool::new(false)),
-        };
-        let ports = FrameInjector {
-            to_guest: guest.port(),
-            from_guest,
         };
         Ok((injector, ports))
     }
@@ -40,37 +43,22 @@ impl Injector {
     /// Sends one frame. A frame that the host's socket has no room for is lost, as on a
     /// real wire.
     pub(crate) fn send(&self, frame: &[u8]) -> bool {
-        self.socket.send_to(frame, self.guest).is_ok()
-    }
-
-    /// Answers ARP requests for the addresses in the guest's network that QEMU itself does
-    /// not use, in a thread.
-    pub(crate) fn answer_arp(&self) -> Result<(), Failure> {
-        let failed = |error| Failure::host("answering ARP", error);
-        let socket = self.socket.try_clone().map_err(failed)?;
-        socket
-            .set_read_timeout(Some(Duration::from_millis(100)))
-            .map_err(failed)?;
-        let (stop, guest) = (Arc::clone(&self.stop), self.guest);
-        std::thread::spawn(move || {
-            let mut frame = [0; 2048];
-            while !stop.load(Ordering::Acquire) {
-                let Ok(count) = socket.recv(&mut frame) else {
-                    continue;
-                };
-                let received = frame.get(..count).unwrap_or_default();
-                let ours = |ip: Ipv4Addr| ip.octets()[3] >= 64;
-                if let Some(reply) = build::arp_reply(received, PEER_MAC, ours) {
-                    drop(socket.send_to(&reply, guest));
-                }
-            }
-        });
-        Ok(())
+        self.socket.send_to(frame, self.guest.address()).is_ok()
     }
 }
 
-impl Drop for Injector {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-    }
+fn answer_arp(socket: UdpSocket, guest: SocketAddr) -> Background<()> {
+    Background::start(move |stop| {
+        let mut frame = [0; 2048];
+        while !stop.is_told() {
+            let Ok(count) = socket.recv(&mut frame) else {
+                continue;
+            };
+            let received = frame.get(..count).unwrap_or_default();
+            let ours = |ip: Ipv4Addr| ip.octets()[3] >= 64;
+            if let Some(reply) = build::arp_reply(received, PEER_MAC, ours) {
+                drop(socket.send_to(&reply, guest));
+            }
+        }
+    })
 }

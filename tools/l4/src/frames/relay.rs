@@ -3,10 +3,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::failure::Failure;
+use crate::load::background::Background;
+use crate::machine::ports::Reserved;
 use crate::machine::spec::RelayPorts;
 use crate::random::Random;
 
@@ -32,50 +34,90 @@ pub(crate) struct Counts {
 
 /// A relay at work in two threads. It ends when it is dropped.
 pub(crate) struct Relay {
-    stop: Arc<AtomicBool>,
     counts: Arc<Counts>,
+    _ways: [Background<()>; 2],
+    _reserved: [Reserved; 2],
 }
 
 impl Relay {
-    /// Opens the wire and tells QEMU's four ports.
+    /// Opens the wire and tells the four ports, QEMU's two of which are kept for it.
     pub(crate) fn open(badness: Badness, seed: u64) -> Result<(Self, RelayPorts), Failure> {
         let failed = |error| Failure::host("opening the relay", error);
-        let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed);
-        let port = |socket: &UdpSocket| socket.local_addr().map_err(failed);
+        let bind = || {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+            socket
+                .set_read_timeout(Some(Duration::from_millis(2)))
+                .map_err(failed)?;
+            Ok(socket)
+        };
+        let port = |socket: &UdpSocket| Ok(socket.local_addr().map_err(failed)?.port());
+        let clone = |socket: &UdpSocket| socket.try_clone().map_err(failed);
         let (nic_side, net_side) = (bind()?, bind()?);
-        let (nic, net) = (port(&bind()?)?, port(&bind()?)?);
+        let reserved = [Reserved::udp()?, Reserved::udp()?];
+        let [nic, net] = [reserved[0].address(), reserved[1].address()];
         let ports = RelayPorts {
             nic: nic.port(),
-            nic_peer: port(&nic_side)?.port(),
+            nic_peer: port(&nic_side)?,
             net: net.port(),
-            net_peer: port(&net_side)?.port(),
+            net_peer: port(&net_side)?,
+        };
+        let counts = Arc::<Counts>::default();
+        let inward = Way {
+            out: clone(&net_side)?,
+            from: clone(&nic_side)?,
+            to: net,
+            counts: Arc::clone(&counts),
+        };
+        let outward = Way {
+            out: nic_side,
+            from: net_side,
+            to: nic,
+            counts: Arc::clone(&counts),
         };
         let relay = Self {
-            stop: Arc::new(AtomicBool::new(false)),
-            counts: Arc::default(),
+            counts,
+            _ways: [
+                inward.carry(badness, Random::new(seed)),
+                outward.carry(badness, Random::new(seed ^ 0xffff)),
+            ],
+            _reserved: reserved,
         };
-        let clone = |socket: &UdpSocket| socket.try_clone().map_err(failed);
-        let (nic_out, net_out) = (clone(&nic_side)?, clone(&net_side)?);
-        relay.carry(nic_side, net_out, net, badness, Random::new(seed))?;
-        relay.carry(net_side, nic_out, nic, badness, Random::new(seed ^ 0xffff))?;
         Ok((relay, ports))
     }
 
-    fn carry(
-        &self,
-        from: UdpSocket,
-        out: UdpSocket,
-        to: SocketAddr,
-        badness: Badness,
-        mut random: Random,
-    ) -> Result<(), Failure> {
-        from.set_read_timeout(Some(Duration::from_millis(2)))
-            .map_err(|error| Failure::host("opening the relay", error))?;
-        let (stop, counts) = (Arc::clone(&self.stop), Arc::clone(&self.counts));
-        std::thread::spawn(move || {
+    /// Frames passed, lost, doubled, overtaken.
+    pub(crate) fn counts(&self) -> [u64; 4] {
+        let counts = &self.counts;
+        [
+            &counts.passed,
+            &counts.lost,
+            &counts.doubled,
+            &counts.overtaken,
+        ]
+        .map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// One of the wire's two ways.
+struct Way {
+    from: UdpSocket,
+    out: UdpSocket,
+    to: SocketAddr,
+    counts: Arc<Counts>,
+}
+
+impl Way {
+    fn carry(self, badness: Badness, mut random: Random) -> Background<()> {
+        let Self {
+            from,
+            out,
+            to,
+            counts,
+        } = self;
+        Background::start(move |stop| {
             let mut frame = [0; 2048];
             let mut held: Option<Vec<u8>> = None;
-            while !stop.load(Ordering::Acquire) {
+            while !stop.is_told() {
                 let Ok(count) = from.recv(&mut frame) else {
                     // Nothing overtakes a held frame on a quiet wire.
                     release(&mut held, &out, to);
@@ -100,20 +142,7 @@ impl Relay {
                 }
                 release(&mut held, &out, to);
             }
-        });
-        Ok(())
-    }
-
-    /// Frames passed, lost, doubled, overtaken.
-    pub(crate) fn counts(&self) -> [u64; 4] {
-        let counts = &self.counts;
-        [
-            &counts.passed,
-            &counts.lost,
-            &counts.doubled,
-            &counts.overtaken,
-        ]
-        .map(|count| count.load(Ordering::Relaxed))
+        })
     }
 }
 
@@ -123,15 +152,22 @@ fn release(held: &mut Option<Vec<u8>>, out: &UdpSocket, to: SocketAddr) {
     }
 }
 
-impl Drop for Relay {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Release);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use socket2::{Domain, Socket, Type};
+
     use super::*;
+
+    /// Binds as QEMU does.
+    fn bind(port: u16) -> UdpSocket {
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
+        socket.set_reuse_address(true).unwrap();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        socket.bind(&address.into()).unwrap();
+        socket.into()
+    }
 
     #[test]
     fn a_bad_wire_loses_and_doubles_and_a_good_one_does_neither() {
@@ -147,8 +183,7 @@ mod tests {
             ),
         ] {
             let (relay, ports) = Relay::open(badness, 3).unwrap();
-            let nic = UdpSocket::bind((Ipv4Addr::LOCALHOST, ports.nic)).unwrap();
-            let net = UdpSocket::bind((Ipv4Addr::LOCALHOST, ports.net)).unwrap();
+            let (nic, net) = (bind(ports.nic), bind(ports.net));
             net.set_read_timeout(Some(Duration::from_millis(200)))
                 .unwrap();
             let mut came = Vec::new();
@@ -158,12 +193,18 @@ mod tests {
                 std::thread::sleep(Duration::from_micros(200));
             }
             let mut frame = [0; 64];
-            while let Ok(60) = net.recv(&mut frame) {
-                came.push(frame[0]);
+            let limit = Instant::now() + Duration::from_secs(60);
+            loop {
+                if let Ok(60) = net.recv(&mut frame) {
+                    came.push(frame[0]);
+                    continue;
+                }
+                let [passed, lost, doubled, _] = relay.counts();
+                if (passed + lost, came.len() as u64) == (100, passed + doubled) {
+                    break;
+                }
+                assert!(Instant::now() < limit, "{} came", came.len());
             }
-            let [passed, lost, doubled, _] = relay.counts();
-            assert_eq!(passed + lost, 100);
-            assert_eq!(came.len() as u64, passed + doubled);
             assert_eq!(came.is_sorted() && came.len() == 100, good);
         }
     }

@@ -2,7 +2,6 @@
 //! long as the service lets a head take, and never gives way to a newcomer as idle ones do.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use crate::http::response::Response;
 use crate::http::wire::{Ending, Wire};
@@ -18,12 +17,8 @@ pub(crate) struct Pinned {
 
 impl Pinned {
     /// Connects and sends the head of a `GET` of `target`, but for its end.
-    pub(crate) fn open(
-        address: SocketAddr,
-        target: &str,
-        timeout: Duration,
-    ) -> Result<Self, Ending> {
-        let mut wire = Wire::connect(address, timeout)?;
+    pub(crate) fn open(address: SocketAddr, target: &str) -> Result<Self, Ending> {
+        let mut wire = Wire::connect(address)?;
         let head = format!("GET {target} HTTP/1.1\r\nHost: capos.test\r\n").into_bytes();
         wire.send(&head)?;
         Ok(Self { wire, head })
@@ -67,7 +62,7 @@ mod tests {
             stream.write_all(answer).unwrap();
             (first, second, end)
         });
-        let mut pinned = Pinned::open(address, "/x", Duration::from_secs(5)).unwrap();
+        let mut pinned = Pinned::open(address, "/x").unwrap();
         assert_eq!(pinned.ask().unwrap().status, 200);
         assert_eq!(pinned.finish().unwrap().status, 200);
         let (first, second, end) = server.join().unwrap();

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::http::response::{Framing, Malformed, Response};
+use crate::http::{ANEW, PATIENCE};
 
 /// The largest response that is read.
 const RESPONSE_BYTES_MAX: usize = 8 << 20;
@@ -75,27 +76,40 @@ impl fmt::Display for Ending {
     }
 }
 
+/// Connects; while other programs hold every port of the host's that a connection could come
+/// from, it waits for one.
+pub(crate) fn dial(address: SocketAddr) -> std::io::Result<TcpStream> {
+    let begun = Instant::now();
+    loop {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Err(error)
+                if error.kind() == ErrorKind::AddrNotAvailable && begun.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(ANEW);
+            }
+            connected => return connected,
+        }
+    }
+}
+
 /// A connection with what was read beyond the last response.
 pub(crate) struct Wire {
     stream: TcpStream,
     pending: Vec<u8>,
-    timeout: Duration,
 }
 
 impl Wire {
-    /// Connects; `timeout` bounds the connection and each later wait.
-    pub(crate) fn connect(address: SocketAddr, timeout: Duration) -> Result<Self, Ending> {
-        let stream = TcpStream::connect_timeout(&address, timeout)
-            .map_err(|error| Ending::from_error(&error, false))?;
+    /// Connects.
+    pub(crate) fn connect(address: SocketAddr) -> Result<Self, Ending> {
+        let stream = dial(address).map_err(|error| Ending::from_error(&error, false))?;
         let set = stream
-            .set_read_timeout(Some(timeout))
-            .and_then(|()| stream.set_write_timeout(Some(timeout)))
+            .set_read_timeout(Some(PATIENCE))
+            .and_then(|()| stream.set_write_timeout(Some(PATIENCE)))
             .and_then(|()| stream.set_nodelay(true));
         set.map_err(|error| Ending::Other(error.to_string()))?;
         Ok(Self {
             stream,
             pending: Vec::new(),
-            timeout,
         })
     }
 
@@ -114,7 +128,7 @@ impl Wire {
     /// Reads the next response to `request` (which decides whether a body follows), past
     /// interim ones.
     pub(crate) fn response(&mut self, request: &[u8]) -> Result<Response, Ending> {
-        let deadline = Instant::now() + self.timeout;
+        let deadline = Instant::now() + PATIENCE;
         let to_head = request.starts_with(b"HEAD ");
         loop {
             let end = self.head_end(deadline)?;

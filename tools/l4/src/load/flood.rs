@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::http::{Ending, Tally, Wire};
+use crate::load::background::{Background, Stop};
 use crate::load::quantiles::Quantiles;
 
 /// Whether a connection carries one request or many.
@@ -30,9 +31,10 @@ pub(crate) struct Flood {
     pub(crate) reuse: Reuse,
     /// No request is started after this.
     pub(crate) time_max: Duration,
-    /// The longest wait for one answer.
-    pub(crate) timeout: Duration,
 }
+
+/// The longest that a flood may take which ends by itself: a busy host may be slow at it.
+const TIME_MAX: Duration = Duration::from_secs(600);
 
 /// What a flood saw.
 #[derive(Clone, Debug, Default)]
@@ -54,17 +56,26 @@ impl Flood {
             clients,
             requests_each: each,
             reuse: Reuse::Never,
-            time_max: Duration::from_secs(60),
-            timeout: Duration::from_secs(15),
+            time_max: TIME_MAX,
         }
     }
 
     /// Carries it through.
     pub(crate) fn run(&self) -> Flooded {
+        self.until(&Stop::default())
+    }
+
+    /// Carries it on until it is told to stop.
+    pub(crate) fn start(self) -> Background<Flooded> {
+        Background::start(move |stop| self.until(stop))
+    }
+
+    /// Carries it through, or on until it is told to stop.
+    fn until(&self, stop: &Stop) -> Flooded {
         let started = Instant::now();
         let clients: Vec<(Tally, Vec<Duration>)> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..self.clients)
-                .map(|_| scope.spawn(|| self.client(started)))
+                .map(|_| scope.spawn(|| self.client(started, stop)))
                 .collect();
             threads
                 .into_iter()
@@ -84,18 +95,18 @@ impl Flood {
         }
     }
 
-    fn client(&self, started: Instant) -> (Tally, Vec<Duration>) {
+    fn client(&self, started: Instant, stop: &Stop) -> (Tally, Vec<Duration>) {
         let mut tally = Tally::default();
         let mut latencies = Vec::new();
         let mut open: Option<Wire> = None;
         for _ in 0..self.requests_each {
-            if started.elapsed() > self.time_max {
+            if stop.is_told() || started.elapsed() > self.time_max {
                 break;
             }
             let begun = Instant::now();
             let wire = match open.take() {
                 Some(wire) => Ok(wire),
-                None => Wire::connect(self.address, self.timeout),
+                None => Wire::connect(self.address),
             };
             let outcome = wire.and_then(|mut wire| {
                 wire.send(&self.request)?;

@@ -1,7 +1,9 @@
 //! Clients that load a lane, each bounded in count and in time.
 
+pub(crate) mod account;
 pub(crate) mod background;
 pub(crate) mod flood;
+pub(crate) mod lossy;
 pub(crate) mod prober;
 pub(crate) mod quantiles;
 pub(crate) mod sampler;

@@ -33,16 +33,16 @@ pub(crate) struct Probed {
 }
 
 impl Prober {
-    /// Starts probing `address` every `pace`.
-    pub(crate) fn start(address: SocketAddr, pace: Duration, timeout: Duration) -> Self {
+    /// Starts probing `address` every `pace`, at least once.
+    pub(crate) fn start(address: SocketAddr, pace: Duration) -> Self {
         Self(Background::start(move |stop| {
             let started = Instant::now();
             let request = http::once("GET", "/healthz");
             let mut samples = Vec::new();
             let mut tally = Tally::default();
-            while !stop.is_told() {
+            loop {
                 let begun = Instant::now();
-                let outcome: Result<Response, Ending> = http::exchange(address, &request, timeout);
+                let outcome: Result<Response, Ending> = http::exchange(address, &request);
                 let took = begun.elapsed();
                 samples.push(Sample {
                     at: begun.duration_since(started),
@@ -51,8 +51,10 @@ impl Prober {
                 });
                 tally.count(&outcome);
                 std::thread::sleep(pace.saturating_sub(took));
+                if stop.is_told() {
+                    return Probed { samples, tally };
+                }
             }
-            Probed { samples, tally }
         }))
     }
 

@@ -1,5 +1,4 @@
-//! The service's own counters over time, read from `/api/ingress` on a public connection
-//! that is never idle, so that it keeps its permit under any flood. Where every slot is
+//! The service's own counters over time, from its account of its lanes. Where every slot is
 //! taken the refusal itself tells how many there are.
 
 use std::collections::BTreeMap;
@@ -8,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::http::{Pinned, Tally};
+use crate::http::Tally;
 use crate::lane::Lane;
+use crate::load::account::Account;
 use crate::load::background::Background;
 use crate::record::Chart;
 use crate::session::{ClientCounts, Session};
 
 const PACE: Duration = Duration::from_millis(100);
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Counters by name at one time.
 type Sample = (f64, BTreeMap<String, f64>);
@@ -40,26 +39,18 @@ impl Sampler {
     pub(crate) fn resume(public: SocketAddr, begun: Instant) -> Self {
         Self(Background::start(move |stop| {
             let mut samples = Vec::new();
-            let mut tally = Tally::default();
-            let mut kept = None;
+            let mut account = Account::of(public);
             while !stop.is_told() {
                 let at = begun.elapsed();
-                let pinned = match kept.take() {
-                    Some(pinned) => Ok(pinned),
-                    None => Pinned::open(public, "/api/ingress", PATIENCE),
-                };
-                let answer = pinned.and_then(|mut pinned| {
-                    let answer = pinned.ask()?;
-                    kept = (!answer.closes()).then_some(pinned);
-                    Ok(answer)
-                });
-                tally.count(&answer);
-                if let Some(json) = answer.ok().and_then(|response| response.json()) {
-                    samples.push((at.as_secs_f64(), counters(&json)));
+                if let Some(lanes) = account.ask() {
+                    samples.push((at.as_secs_f64(), counters(lanes.json())));
                 }
                 std::thread::sleep(PACE.saturating_sub(begun.elapsed().saturating_sub(at)));
             }
-            Sampled { samples, tally }
+            Sampled {
+                samples,
+                tally: account.tally,
+            }
         }))
     }
 

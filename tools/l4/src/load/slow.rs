@@ -4,10 +4,13 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::http::PATIENCE;
 use crate::load::background::Background;
 
 /// What a slow client is slow at.
@@ -60,12 +63,13 @@ pub(crate) struct Slowed {
     pub(crate) closed: u64,
     /// First statuses seen on them.
     pub(crate) statuses: BTreeMap<u16, u64>,
-    /// The most that were open at one time.
-    pub(crate) most: usize,
 }
 
 /// Slow clients at work, in one thread.
-pub(crate) struct SlowClients(Background<Slowed>);
+pub(crate) struct SlowClients {
+    work: Background<Slowed>,
+    most: Arc<AtomicUsize>,
+}
 
 struct Client {
     stream: TcpStream,
@@ -81,7 +85,9 @@ impl SlowClients {
         count: usize,
         pace: Duration,
     ) -> Self {
-        Self(Background::start(move |stop| {
+        let most = Arc::new(AtomicUsize::new(0));
+        let told = Arc::clone(&most);
+        let work = Background::start(move |stop| {
             let mut seen = Slowed::default();
             let mut clients: Vec<Option<Client>> = (0..count).map(|_| None).collect();
             while !stop.is_told() {
@@ -93,11 +99,12 @@ impl SlowClients {
                     turn(client, address, slowness, &mut seen);
                 }
                 let open = clients.iter().filter(|client| client.is_some()).count();
-                seen.most = seen.most.max(open);
+                told.fetch_max(open, Ordering::AcqRel);
                 std::thread::sleep(pace.saturating_sub(begun.elapsed()));
             }
             seen
-        }))
+        });
+        Self { work, most }
     }
 
     /// Holds `count` connections of every kind.
@@ -110,7 +117,20 @@ impl SlowClients {
 
     /// Lets go of every connection and tells what was seen.
     pub(crate) fn finish(self) -> Slowed {
-        self.0.finish()
+        self.work.finish()
+    }
+
+    /// Waits until as many were open at one time, or for as long as a client waits for
+    /// anything; tells the most that were.
+    pub(crate) fn await_open(&self, wanted: usize) -> usize {
+        let begun = Instant::now();
+        loop {
+            let most = self.most.load(Ordering::Acquire);
+            if most >= wanted || begun.elapsed() > PATIENCE {
+                return most;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
@@ -136,9 +156,7 @@ fn connect(address: SocketAddr, slowness: Slowness) -> Option<Client> {
         // A small window makes the server's side fill up soon.
         socket.set_recv_buffer_size(4096).ok()?;
     }
-    socket
-        .connect_timeout(&address.into(), Duration::from_secs(2))
-        .ok()?;
+    socket.connect_timeout(&address.into(), PATIENCE).ok()?;
     let stream: TcpStream = socket.into();
     stream.set_nonblocking(true).ok()?;
     Some(Client {

@@ -7,32 +7,23 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
+use crate::http::PATIENCE;
+use crate::http::wire::dial;
 use crate::random::Random;
-
-/// What was thrown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Thrown {
-    /// Connections made and thrown away.
-    pub(crate) made: usize,
-    /// Connections that could not be made in time.
-    pub(crate) not_made: usize,
-}
 
 /// Makes a connection whose close is a reset.
 fn connect(address: SocketAddr) -> Option<TcpStream> {
-    let stream = TcpStream::connect_timeout(&address, Duration::from_secs(5)).ok()?;
+    let stream = dial(address).ok()?;
     SockRef::from(&stream)
         .set_linger(Some(Duration::ZERO))
         .ok()?;
-    stream
-        .set_write_timeout(Some(Duration::from_secs(5)))
-        .ok()?;
+    stream.set_write_timeout(Some(PATIENCE)).ok()?;
     Some(stream)
 }
 
 /// `count` connections from a few threads, each reset at once; a third of them after an
-/// unfinished request.
-pub(crate) fn resets(address: SocketAddr, count: usize, time_max: Duration) -> Thrown {
+/// unfinished request. None is begun after `time_max`. Tells how many were made.
+pub(crate) fn resets(address: SocketAddr, count: usize, time_max: Duration) -> usize {
     let begun = Instant::now();
     let next = AtomicUsize::new(0);
     let made = AtomicUsize::new(0);
@@ -54,29 +45,24 @@ pub(crate) fn resets(address: SocketAddr, count: usize, time_max: Duration) -> T
             });
         }
     });
-    let made = made.into_inner();
-    Thrown {
-        made,
-        not_made: count - made,
-    }
+    made.into_inner()
 }
 
 /// `count` connections that send noise of up to 4 KiB, some of it after a plausible start,
-/// and are then closed in one of three ways.
-pub(crate) fn noise(address: SocketAddr, count: usize, random: &mut Random) -> Thrown {
+/// and are then closed in one of three ways. Tells how many were made.
+pub(crate) fn noise(address: SocketAddr, count: usize, random: &mut Random) -> usize {
     let starts: [&[u8]; 4] = [
         b"",
         b"GET / HTTP/1.1\r\n",
         b"POST /drain HTTP/1.1\r\nContent-Length:",
         b"\x16\x03\x01",
     ];
-    let mut thrown = Thrown::default();
+    let mut made = 0;
     for number in 0..count {
         let Some(mut stream) = connect(address) else {
-            thrown.not_made += 1;
             continue;
         };
-        thrown.made += 1;
+        made += 1;
         let mut bytes = starts
             .get(number % starts.len())
             .copied()
@@ -91,5 +77,5 @@ pub(crate) fn noise(address: SocketAddr, count: usize, random: &mut Random) -> T
             _ => drop(SockRef::from(&stream).set_linger(None)),
         }
     }
-    thrown
+    made
 }

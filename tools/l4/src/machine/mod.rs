@@ -3,6 +3,7 @@
 
 mod accept_queue;
 pub(crate) mod console;
+mod flows;
 pub(crate) mod ports;
 pub(crate) mod registry;
 pub(crate) mod share;
@@ -14,19 +15,21 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::child;
 use crate::exit_code::MachineExit;
 use crate::failure::Failure;
 use crate::machine::console::{Console, Line, NoLine};
+use crate::machine::ports::Reserved;
 use crate::machine::spec::{Interrupts, MachineSpec};
 
-/// How often a boot is tried when another program takes a chosen port first.
-const PORT_TRIES: u32 = 5;
+/// How long QEMU may take to start, to speak or to be gone. Generous: shared machines stall.
+const SOON: Duration = Duration::from_secs(60);
 
 /// A running machine.
 pub(crate) struct Machine {
@@ -34,46 +37,34 @@ pub(crate) struct Machine {
     overdue: Arc<AtomicBool>,
     time_limit: Duration,
     /// Dropped with the machine, which ends the watchdog.
-    _watched: Sender<()>,
+    _watched: Option<Sender<()>>,
     stderr: Option<ChildStderr>,
     console: Console,
     control: Option<UnixStream>,
     host: Vec<SocketAddr>,
+    _reserved: Vec<Reserved>,
     /// Whether the forwarded ports have room for clients that come together.
     deepened: bool,
     folder: PathBuf,
     ended: Option<MachineExit>,
 }
 
-/// What came of one start of the emulator.
-enum Start {
-    Running(Box<Machine>),
-    PortTaken(String),
-}
-
 impl Machine {
     /// Starts the machine and connects its two serial ports.
     pub(crate) fn boot(spec: &MachineSpec) -> Result<Self, Failure> {
-        let mut taken = String::new();
-        for _ in 0..PORT_TRIES {
-            match Self::start(spec)? {
-                Start::Running(machine) => return Ok(*machine),
-                Start::PortTaken(stderr) => taken = stderr,
-            }
-        }
-        Err(Failure::PortTaken { stderr: taken })
-    }
-
-    fn start(spec: &MachineSpec) -> Result<Start, Failure> {
         let folder = control_folder()?;
         let socket = folder.join("com2");
         let listener = UnixListener::bind(&socket)
             .map_err(|error| Failure::host("making the control socket", error))?;
         let log = File::create(&spec.serial_log)
             .map_err(|error| Failure::host(spec.serial_log.display().to_string(), error))?;
-        let host = ports::choose(&spec.nics)?;
+        let (host, reserved) = ports::choose(&spec.nics)?;
         let started = Instant::now();
-        let mut command = Command::new(&spec.emulator);
+        let missing = |error: std::io::Error| Failure::EmulatorMissing {
+            program: spec.emulator.to_string_lossy().into_owned(),
+            cause: error.to_string(),
+        };
+        let mut command = child::leashed(&spec.emulator).map_err(missing)?;
         if spec.interrupts == Interrupts::HarnessAlone {
             command.process_group(0);
         }
@@ -83,52 +74,51 @@ impl Machine {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| Failure::EmulatorMissing {
-                program: spec.emulator.to_string_lossy().into_owned(),
-                cause: error.to_string(),
-            })?;
+            .map_err(missing)?;
         registry::note(&child);
         let Some(stdout) = child.stdout.take() else {
             return Err(Failure::host("reading the console", "no pipe"));
         };
         let console = Console::read(stdout, started, log, spec.echo);
         let stderr = child.stderr.take();
-        let child = Arc::new(Mutex::new(child));
-        let overdue = Arc::new(AtomicBool::new(false));
-        let machine = Self {
-            _watched: watch(&child, &overdue, spec.time_limit),
-            child,
-            overdue,
+        let mut machine = Self {
+            _watched: None,
+            child: Arc::new(Mutex::new(child)),
+            overdue: Arc::new(AtomicBool::new(false)),
             time_limit: spec.time_limit,
             stderr,
             console,
             control: None,
             host,
+            _reserved: reserved,
             deepened: false,
             folder,
             ended: None,
         };
-        machine.connect_control(&listener)
+        machine.connect_control(&listener)?;
+        machine.past_networks()?;
+        machine.watch();
+        Ok(machine)
     }
 
     /// Takes QEMU's connection for the second serial port, which it makes before the guest
     /// runs; learns instead that QEMU refused its command line.
-    fn connect_control(mut self, listener: &UnixListener) -> Result<Start, Failure> {
+    fn connect_control(&mut self, listener: &UnixListener) -> Result<(), Failure> {
         let failed = |error| Failure::host("waiting for the emulator", error);
         listener.set_nonblocking(true).map_err(failed)?;
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + SOON;
         loop {
             match listener.accept() {
                 Ok((stream, _)) => {
                     stream.set_nonblocking(false).map_err(failed)?;
                     self.control = Some(stream);
-                    return self.past_networks();
+                    return Ok(());
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(failed(error)),
             }
             if let Some(status) = self.poll_exit()? {
-                return self.refused(status);
+                return Err(self.refused(status));
             }
             if Instant::now() > deadline {
                 return Err(Failure::host(
@@ -140,25 +130,39 @@ impl Machine {
         }
     }
 
-    /// QEMU sets its networks up after its serial ports, and may still refuse; the guest's
-    /// first word says that it has not.
-    fn past_networks(mut self) -> Result<Start, Failure> {
-        let first = self.console.wait(0, Duration::from_secs(3), |_| true);
-        if first == Err(NoLine::Closed) {
-            let exit = self.wait_exit(Duration::from_secs(5))?;
-            if matches!(exit, MachineExit::Emulator(_)) {
-                return self.refused(exit);
+    /// Ends the machine when it outlives its limit, whatever the case is waiting for.
+    fn watch(&mut self) {
+        let (alive, watched) = channel();
+        let (child, overdue) = (Arc::clone(&self.child), Arc::clone(&self.overdue));
+        let limit = self.time_limit;
+        std::thread::spawn(move || {
+            if watched.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                overdue.store(true, Ordering::Release);
+                drop(lock(&child).kill());
             }
-        }
-        Ok(Start::Running(Box::new(self)))
+        });
+        self._watched = Some(alive);
     }
 
-    fn refused(mut self, status: MachineExit) -> Result<Start, Failure> {
+    /// QEMU sets its networks up after its serial ports, and may still refuse; the guest's
+    /// first word says that it has not.
+    fn past_networks(&mut self) -> Result<(), Failure> {
+        let limit = SOON.min(self.time_limit);
+        if self.console.wait(0, limit, |_| true) == Err(NoLine::Closed) {
+            let exit = self.wait_exit(SOON)?;
+            if matches!(exit, MachineExit::Emulator(_)) {
+                return Err(self.refused(exit));
+            }
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, status: MachineExit) -> Failure {
         let stderr = self.stderr();
         if stderr.contains("Could not set up host forwarding rule") {
-            return Ok(Start::PortTaken(stderr));
+            return Failure::PortTaken { stderr };
         }
-        Err(Failure::EmulatorRefused { status, stderr })
+        Failure::EmulatorRefused { status, stderr }
     }
 
     fn stderr(&mut self) -> String {
@@ -207,6 +211,19 @@ impl Machine {
             .unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
     }
 
+    /// Waits until the host has no connection to the machine any more, and so nothing that
+    /// could still reach it; whether that came to be in time.
+    pub(crate) fn await_no_flow(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
+        while self.host.iter().any(|address| flows::count(*address) > 0) {
+            if Instant::now() > deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        true
+    }
+
     /// Waits for a console line at or after `from`; `awaited` names it in a failure.
     pub(crate) fn await_line(
         &mut self,
@@ -237,7 +254,7 @@ impl Machine {
                 last: self.console.tail(),
             },
             NoLine::Closed => {
-                let exit = self.wait_exit(Duration::from_secs(5))?;
+                let exit = self.wait_exit(SOON)?;
                 self.past_limit(awaited)?;
                 Failure::EndedEarly {
                     awaited: awaited.to_owned(),
@@ -265,7 +282,7 @@ impl Machine {
         let deadline = Instant::now() + timeout;
         loop {
             if let Some(exit) = self.poll_exit()? {
-                self.console.wait_closed(Duration::from_secs(5));
+                self.console.wait_closed(SOON);
                 return Ok(exit);
             }
             if Instant::now() > deadline {
@@ -327,19 +344,6 @@ impl Drop for Machine {
 
 fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Ends the machine when it outlives its limit, whatever the case is waiting for.
-fn watch(child: &Arc<Mutex<Child>>, overdue: &Arc<AtomicBool>, limit: Duration) -> Sender<()> {
-    let (alive, watched) = channel();
-    let (child, overdue) = (Arc::clone(child), Arc::clone(overdue));
-    std::thread::spawn(move || {
-        if watched.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-            overdue.store(true, Ordering::Release);
-            drop(lock(&child).kill());
-        }
-    });
-    alive
 }
 
 /// A fresh folder with a short path: a Unix socket's path holds 107 bytes.

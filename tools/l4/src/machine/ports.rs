@@ -1,40 +1,140 @@
-//! Free host ports: bound to port 0, read, and let go just before QEMU binds them. Another
-//! program may take one in between, so a boot that QEMU refuses for that is tried again.
+//! Ports on the host's loopback that QEMU and HAProxy are to bind, kept from all others until
+//! they have, and for as long as the reservation lives.
+//!
+//! Both bind with `SO_REUSEADDR`, which the kernel allows beside another socket that has set
+//! it too and does not listen. It chooses no port on its own that is bound already.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
+
+use socket2::{Domain, Socket, Type};
 
 use crate::failure::Failure;
 use crate::machine::spec::{Backend, HostPort, Nic};
 
-/// One host address for each NIC, in order. The guest behind a TAP device is reached
-/// at its own address.
-pub(crate) fn choose(nics: &[Nic]) -> Result<Vec<SocketAddr>, Failure> {
-    let mut held = Vec::new();
+/// A port that is reserved for a program that will bind it.
+pub(crate) struct Reserved {
+    address: SocketAddr,
+    _socket: Socket,
+}
+
+impl Reserved {
+    /// Reserves a port for a TCP listener.
+    pub(crate) fn tcp() -> Result<Self, Failure> {
+        Self::keep(Socket::new(Domain::IPV4, Type::STREAM, None), |socket| {
+            // Before the port is chosen: it is the first to bind who decides whether it can
+            // be shared.
+            socket.set_reuse_address(true)?;
+            loopback(socket)
+        })
+    }
+
+    /// Reserves a port for a UDP socket.
+    pub(crate) fn udp() -> Result<Self, Failure> {
+        Self::keep(Socket::new(Domain::IPV4, Type::DGRAM, None), |socket| {
+            let address = loopback(socket)?;
+            // Only now, or the port could be one that another reservation shares.
+            socket.set_reuse_address(true)?;
+            // A socket that is connected takes nothing from anybody else: every datagram is
+            // for the other one.
+            socket.connect(&address.into())?;
+            Ok(address)
+        })
+    }
+
+    fn keep(
+        socket: std::io::Result<Socket>,
+        bind: impl FnOnce(&Socket) -> std::io::Result<SocketAddr>,
+    ) -> Result<Self, Failure> {
+        let reserved = socket.and_then(|socket| {
+            let address = bind(&socket)?;
+            Ok(Self {
+                address,
+                _socket: socket,
+            })
+        });
+        reserved.map_err(|error| Failure::host("reserving a port", error))
+    }
+
+    /// The port, with the loopback's address.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+fn loopback(socket: &Socket) -> std::io::Result<SocketAddr> {
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    let address = socket.local_addr()?.as_socket();
+    address.ok_or_else(|| std::io::Error::other("not an address of IP"))
+}
+
+/// Where the host reaches each NIC, in order, and what is reserved for it. The guest behind a
+/// TAP device is reached at its own address.
+pub(crate) fn choose(nics: &[Nic]) -> Result<(Vec<SocketAddr>, Vec<Reserved>), Failure> {
+    let mut reserved = Vec::new();
     let mut chosen = Vec::new();
     for (index, nic) in nics.iter().enumerate() {
-        let port = match &nic.backend {
+        chosen.push(match &nic.backend {
             Backend::User(port)
             | Backend::UserWithInjector(port, _)
-            | Backend::UserThroughRelay(port, _) => *port,
+            | Backend::UserThroughRelay(port, _) => match *port {
+                HostPort::Fixed(port) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+                HostPort::Ephemeral => {
+                    let port = Reserved::tcp()?;
+                    let address = port.address();
+                    reserved.push(port);
+                    address
+                }
+            },
             Backend::Tap(_) | Backend::TapWithInjector(..) => {
                 let network = u8::try_from(index + 2).unwrap_or(u8::MAX);
                 let guest = Ipv4Addr::new(10, 0, network, 15);
-                chosen.push(SocketAddr::from((guest, nic.guest_port)));
-                continue;
-            }
-        };
-        chosen.push(match port {
-            HostPort::Fixed(port) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
-            HostPort::Ephemeral => {
-                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-                    .map_err(|error| Failure::host("looking for a free port", error))?;
-                let address = listener
-                    .local_addr()
-                    .map_err(|error| Failure::host("looking for a free port", error))?;
-                held.push(listener);
-                address
+                SocketAddr::from((guest, nic.guest_port))
             }
         });
     }
-    Ok(chosen)
+    Ok((chosen, reserved))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    use super::*;
+
+    /// Binds as QEMU does.
+    fn bind(kind: Type, address: SocketAddr) -> std::io::Result<Socket> {
+        let socket = Socket::new(Domain::IPV4, kind, None)?;
+        socket.set_reuse_address(true)?;
+        socket.bind(&address.into())?;
+        Ok(socket)
+    }
+
+    #[test]
+    fn a_reserved_port_is_its_owners_and_nobody_elses() {
+        let port = Reserved::tcp().unwrap();
+        let plain = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        assert!(plain.bind(&port.address().into()).is_err());
+        let owner = bind(Type::STREAM, port.address()).unwrap();
+        owner.listen(1).unwrap();
+        assert!(TcpListener::bind(port.address()).is_err());
+        let client = TcpStream::connect(port.address()).unwrap();
+        let (accepted, _) = owner.accept().unwrap();
+        drop(client);
+        assert_eq!(TcpStream::from(accepted).read(&mut [0; 1]).unwrap(), 0);
+    }
+
+    #[test]
+    fn datagrams_to_a_reserved_port_are_its_owners() {
+        let port = Reserved::udp().unwrap();
+        assert!(UdpSocket::bind(port.address()).is_err());
+        let owner = UdpSocket::from(bind(Type::DGRAM, port.address()).unwrap());
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut byte = [0; 1];
+        for number in 0..100 {
+            sender.send_to(&[number], port.address()).unwrap();
+            assert_eq!(owner.recv(&mut byte).unwrap(), 1);
+            assert_eq!(byte, [number]);
+        }
+    }
 }

@@ -57,13 +57,13 @@ impl Watch {
     pub(crate) fn start(process: u32) -> Self {
         let begun = Instant::now();
         Self(Background::start(move |stop| {
-            let mut readings = Vec::new();
+            let mut shares = Shares::default();
             while !stop.is_told() {
-                readings.push((begun.elapsed(), Waited::of(process)));
+                shares.read(begun.elapsed(), Waited::of(process));
                 std::thread::sleep(PACE);
             }
-            readings.push((begun.elapsed(), Waited::of(process)));
-            Shares(readings)
+            shares.read(begun.elapsed(), Waited::of(process));
+            shares
         }))
     }
 
@@ -73,33 +73,58 @@ impl Watch {
     }
 }
 
+/// What was known at one time: what the process had been given, and for how long the host had
+/// stood still as a whole, which no statistics of its own tell but the reader notices.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reading {
+    at: Duration,
+    waited: Waited,
+    stood: Duration,
+}
+
 /// What a process was given over time.
 #[derive(Debug, Default)]
-pub(crate) struct Shares(Vec<(Duration, Waited)>);
+pub(crate) struct Shares(Vec<Reading>);
 
 impl Shares {
-    /// The share over the whole time, from 0 to 1.
-    pub(crate) fn overall(&self) -> f64 {
-        self.least_over(Duration::MAX)
+    fn read(&mut self, at: Duration, waited: Waited) {
+        let last = self.0.last().copied().unwrap_or_default();
+        let late = at.saturating_sub(last.at).saturating_sub(PACE);
+        let stood = if late > PACE { late } else { Duration::ZERO };
+        self.0.push(Reading {
+            at,
+            waited,
+            stood: last.stood + stood,
+        });
     }
 
-    /// The share over that part of this length in which it was least, from 0 to 1.
-    pub(crate) fn least_over(&self, length: Duration) -> f64 {
-        let mut ends = self.0.iter();
-        let mut end = ends.next();
-        let mut least: Option<f64> = None;
-        for (begun, before) in &self.0 {
-            while end.is_some_and(|(at, _)| at.saturating_sub(*begun) < length) {
-                end = ends.next();
-            }
-            let Some((_, after)) = end else { break };
-            let share = after.share_since(*before);
-            least = Some(least.map_or(share, |least| least.min(share)));
-        }
-        least.unwrap_or_else(|| match (self.0.first(), self.0.last()) {
-            (Some((_, before)), Some((_, after))) => after.share_since(*before),
+    /// The share of the asked-for time that was given over the whole time, from 0 to 1.
+    pub(crate) fn overall(&self) -> f64 {
+        match (self.0.first(), self.0.last()) {
+            (Some(first), Some(last)) => last.waited.share_since(first.waited),
             _ => 1.0,
-        })
+        }
+    }
+
+    /// What the host gave, at least, of any time of this length: the process may have been
+    /// kept from going on for all that it waited in that part in which it waited most.
+    pub(crate) fn given_of(&self, length: Duration) -> Duration {
+        let mut ends = self.0.iter().peekable();
+        let mut most = Duration::ZERO;
+        for begin in &self.0 {
+            // The first reading past the end of the part, or the last of all.
+            while ends
+                .peek()
+                .is_some_and(|end| end.at.saturating_sub(begin.at) < length)
+            {
+                ends.next();
+            }
+            let end = ends.peek().copied().or(self.0.last());
+            let Some(end) = end else { break };
+            let wait_ns = end.waited.wait_ns.saturating_sub(begin.waited.wait_ns);
+            most = most.max(Duration::from_nanos(wait_ns) + (end.stood - begin.stood));
+        }
+        length.saturating_sub(most)
     }
 }
 
@@ -117,19 +142,24 @@ mod tests {
     }
 
     #[test]
-    fn a_standstill_counts_in_a_part_as_long_as_itself() {
-        let at = |ms: u64, run_ns: u64, wait_ns: u64| {
-            (Duration::from_millis(ms), Waited { run_ns, wait_ns })
-        };
-        let shares = Shares(vec![
-            at(0, 0, 0),
-            at(100, 100, 0),
-            at(200, 100, 100),
-            at(400, 300, 100),
-        ]);
-        assert!((shares.overall() - 0.75).abs() < 1e-9);
-        assert!(shares.least_over(Duration::from_millis(100)) < 1e-9);
-        assert!((shares.least_over(Duration::from_millis(150)) - 0.5).abs() < 1e-9);
-        assert!((Shares::default().overall() - 1.0).abs() < 1e-9);
+    fn a_standstill_is_kept_from_a_part_as_long_as_itself() {
+        let ms = Duration::from_millis;
+        let mut shares = Shares::default();
+        assert_eq!(shares.given_of(ms(100)), ms(100));
+        let mut wait_ns = 0;
+        for turn in 0..50 {
+            // For a tenth of a second another process runs.
+            let waits = (20..25).contains(&turn);
+            wait_ns += if waits { 20_000_000 } else { 0 };
+            let run_ns = turn * 20_000_000 - wait_ns;
+            shares.read(ms(20 * turn), Waited { run_ns, wait_ns });
+        }
+        assert_eq!(shares.given_of(ms(100)), ms(0));
+        assert_eq!(shares.given_of(ms(300)), ms(200));
+        assert!((shares.overall() - 0.9).abs() < 0.01);
+        // Then the host itself stands still for a second.
+        let waited = shares.0.last().unwrap().waited;
+        shares.read(ms(2_000), waited);
+        assert_eq!(shares.given_of(ms(1_500)), ms(1_500 - 1_000 - 100));
     }
 }

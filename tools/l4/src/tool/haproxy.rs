@@ -2,19 +2,22 @@
 //! lane, health checks to the provider lane's own port.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::child;
 use crate::failure::Failure;
-use crate::tool::{failed, find};
+use crate::http::PATIENCE;
+use crate::machine::ports::Reserved;
+use crate::tool::failed;
 
 /// A running HAProxy. Dropping it ends it.
 pub(crate) struct Haproxy {
     child: Child,
-    address: SocketAddr,
+    port: Reserved,
     socket: PathBuf,
 }
 
@@ -26,15 +29,15 @@ impl Haproxy {
         provider: SocketAddr,
     ) -> Result<Self, Failure> {
         let failed_io = |error: std::io::Error| failed("haproxy", error.to_string());
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed_io)?;
-        let address = listener.local_addr().map_err(failed_io)?;
-        drop(listener);
+        let port = Reserved::tcp()?;
+        let address = port.address();
         // A Unix socket's path is short, and the output folder's may not be.
         let socket = std::env::temp_dir().join(format!("l4-haproxy-{}", address.port()));
         let file = folder.join("haproxy.cfg");
         std::fs::write(&file, configuration(address, public, provider, &socket))
             .map_err(failed_io)?;
-        let child = Command::new(find("haproxy"))
+        let child = child::leashed("haproxy")
+            .map_err(failed_io)?
             .args(["-db", "-f"])
             .arg(&file)
             .stdin(Stdio::null())
@@ -44,14 +47,14 @@ impl Haproxy {
             .map_err(failed_io)?;
         Ok(Self {
             child,
-            address,
+            port,
             socket,
         })
     }
 
     /// Where clients reach it.
     pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+        self.port.address()
     }
 
     /// The state of the guest as HAProxy sees it: `UP`, `DOWN`, or a transition.
@@ -64,10 +67,11 @@ impl Haproxy {
         server.split(',').nth(column).map(str::to_owned)
     }
 
-    /// Waits for a state that starts with `state`; tells how long it took.
-    pub(crate) fn await_state(&self, state: &str, limit: Duration) -> Option<Duration> {
+    /// Waits for a state that starts with `state`, as long as a client waits for anything;
+    /// tells how long it took.
+    pub(crate) fn await_state(&self, state: &str) -> Option<Duration> {
         let begun = Instant::now();
-        while begun.elapsed() < limit {
+        while begun.elapsed() < PATIENCE {
             if self.state().is_some_and(|now| now.starts_with(state)) {
                 return Some(begun.elapsed());
             }
@@ -78,7 +82,7 @@ impl Haproxy {
 
     fn ask(&self, command: &str) -> Option<String> {
         let mut stream = UnixStream::connect(&self.socket).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
         stream.write_all(format!("{command}\n").as_bytes()).ok()?;
         let mut text = String::new();
         stream.read_to_string(&mut text).ok()?;
@@ -95,7 +99,8 @@ impl Drop for Haproxy {
 }
 
 /// A usual set-up: checks every 200 ms on the provider lane, down after three failures, and
-/// no retries that would hide a lost request.
+/// no retries that would hide a lost request. Only its patience is longer than usual: it is
+/// to judge the guest, and not the host that both run on.
 fn configuration(
     address: SocketAddr,
     public: SocketAddr,
@@ -104,8 +109,8 @@ fn configuration(
 ) -> String {
     format!(
         "global\n    maxconn 2048\n    stats socket {} mode 600 level admin\n\
-         defaults\n    mode http\n    timeout connect 5s\n    timeout client 30s\n    \
-         timeout server 30s\n    timeout check 1s\n    retries 0\n\
+         defaults\n    mode http\n    timeout connect 60s\n    timeout client 60s\n    \
+         timeout server 60s\n    timeout check 60s\n    retries 0\n\
          frontend public\n    bind {address}\n    default_backend guests\n\
          backend guests\n    option httpchk GET /healthz\n    http-check expect status 200\n    \
          server guest {public} check addr {} port {} inter 200ms fall 3 rise 2 maxconn 512\n",

@@ -5,11 +5,14 @@ pub(crate) mod slowhttptest;
 pub(crate) mod wrk;
 
 use std::io::Read;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::child;
 use crate::failure::Failure;
+
+/// How much longer than asked a program may take on a busy host.
+const GRACE: Duration = Duration::from_secs(120);
 
 /// What a program left.
 #[derive(Clone, Debug)]
@@ -30,25 +33,17 @@ pub(crate) fn failed(program: &str, cause: impl Into<String>) -> Failure {
     }
 }
 
-/// The program's path: on `PATH`, or in `/usr/sbin`, where Debian puts servers.
-pub(crate) fn find(program: &str) -> String {
-    let server = Path::new("/usr/sbin").join(program);
-    if server.exists() {
-        server.display().to_string()
-    } else {
-        program.to_owned()
-    }
-}
-
 /// Runs a program to its end, or ends it at `limit`, which is a failure.
 pub(crate) fn run(program: &str, arguments: &[&str], limit: Duration) -> Result<Finished, Failure> {
-    let mut child = Command::new(find(program))
+    let missing = |error| failed(program, format!("{error}; `make setup` installs it"));
+    let mut child = child::leashed(program)
+        .map_err(missing)?
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| failed(program, format!("{error}; `make setup` installs it")))?;
+        .map_err(missing)?;
     let stdout = reader(child.stdout.take());
     let stderr = reader(child.stderr.take());
     let deadline = Instant::now() + limit;
@@ -88,7 +83,7 @@ mod tests {
     #[test]
     fn output_and_code_are_told_and_a_slow_program_is_ended() {
         let script = ["-c", "echo out; echo err >&2; exit 3"];
-        let finished = run("sh", &script, Duration::from_secs(5)).unwrap();
+        let finished = run("sh", &script, Duration::from_secs(60)).unwrap();
         assert_eq!(finished.code, Some(3));
         assert_eq!((&*finished.stdout, &*finished.stderr), ("out\n", "err\n"));
         let slow = run("sleep", &["30"], Duration::from_millis(50)).unwrap_err();

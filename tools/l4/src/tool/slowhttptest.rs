@@ -5,7 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::failure::Failure;
-use crate::tool::{failed, run};
+use crate::tool::{GRACE, failed, run};
+
+/// How long the tool's own probe waits before it calls the server unavailable.
+const PROBE_SECONDS: &str = "10";
 
 /// What it is slow at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +92,20 @@ pub(crate) fn attack(
     let prefix = folder.join(mode.name()).display().to_string();
     let (count, seconds) = (connections.to_string(), time.as_secs().to_string());
     let mut arguments = mode.arguments().to_vec();
-    arguments.extend(["-c", &count, "-r", "500", "-i", "2", "-p", "3", "-v", "1"]);
+    arguments.extend([
+        "-c",
+        &count,
+        "-r",
+        "500",
+        "-i",
+        "2",
+        "-p",
+        PROBE_SECONDS,
+        "-v",
+        "1",
+    ]);
     arguments.extend(["-l", &seconds, "-u", &url, "-g", "-o", &prefix]);
-    let finished = run("slowhttptest", &arguments, time + Duration::from_secs(30))?;
+    let finished = run("slowhttptest", &arguments, time + GRACE)?;
     let csv = std::fs::read_to_string(format!("{prefix}.csv")).unwrap_or_default();
     Report::parse(&csv).ok_or_else(|| {
         let said = format!("{}{}", finished.stdout, finished.stderr);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::failure::Failure;
-use crate::tool::{failed, run};
+use crate::tool::{GRACE, failed, run};
 
 /// What `wrk` reports.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,7 +76,7 @@ pub(crate) fn load(
         arguments.extend(["-H", header]);
     }
     arguments.push(&url);
-    let finished = run("wrk", &arguments, time + Duration::from_secs(30))?;
+    let finished = run("wrk", &arguments, time + GRACE)?;
     Report::parse(&finished.stdout)
         .ok_or_else(|| failed("wrk", format!("{}{}", finished.stdout, finished.stderr)))
 }
