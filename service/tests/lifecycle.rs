@@ -188,6 +188,23 @@ fn a_slow_reader_is_aborted_and_its_request_cancelled() {
     assert_eq!(evidence.service[Anonymous].timed_out, 1);
 }
 
+/// What balancers keep open for 60 s, and what probes use every 30 s, is not closed under them.
+#[test]
+fn a_kept_connection_outlasts_balancers_and_probes() {
+    let mut wire = Wire::tight(&[]);
+    for lane in [Anonymous, LocalHealth, ProviderHealth] {
+        let conn = wire.connect(lane);
+        for _ in 0..2 {
+            assert_eq!(wire.ask(conn, GET).status, 200);
+            wire.pass_ms(70_000);
+            assert!(!wire.is_closed(conn), "{lane:?}");
+        }
+        wire.pass_ms(6_000);
+        assert!(wire.is_closed(conn), "{lane:?}");
+    }
+    wire.finish();
+}
+
 #[test]
 fn an_idle_connection_is_closed_quietly() {
     let mut wire = Wire::tight(&["ingress_public_idle_ms=2000"]);

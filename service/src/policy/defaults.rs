@@ -110,18 +110,23 @@ const fn protected(footprint: u64, deadline: Span) -> LaneLimits {
 
 /// How long each phase of a connection may take when no marker says otherwise.
 pub(crate) const DEFAULT_PHASES: PhaseDeadlines = PerLane {
-    anonymous: phases(10, 60),
-    local_health: phases(10, 60),
-    provider_health: phases(2, 30),
+    anonymous: phases(10),
+    local_health: phases(10),
+    provider_health: phases(2),
 };
 
-const fn phases(active_s: u64, idle_s: u64) -> LanePhases {
+/// Longer than the 60 s for which the usual balancers keep a connection, and than the 30 s between
+/// two of the usual probes: a request that meets the close of its connection is lost (RFC 9112 §9.5),
+/// so that whoever asks should be the one who closes.
+const IDLE: Span = Span::from_secs(75);
+
+const fn phases(active_s: u64) -> LanePhases {
     let active = Span::from_secs(active_s);
     LanePhases {
         head: active,
         body: active,
         write: active,
-        idle: Span::from_secs(idle_s),
+        idle: IDLE,
     }
 }
 
