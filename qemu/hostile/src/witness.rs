@@ -53,18 +53,25 @@ pub(crate) fn watch(runtime: &mut Runtime) -> i64 {
 }
 
 /// Waits for the line [`hostile::END`]. Others may read the same terminal, so that it is told
-/// again and again.
+/// again and again, and a read may be refused while another one waits.
 fn await_end(runtime: &mut Runtime) -> Option<()> {
-    let terminal = runtime
-        .capset()
-        .get_client::<TerminalSessionClient>(b"terminal");
-    let (mut terminal, mut ring) = (terminal.ok()?, runtime.ring_client().ok()?);
+    let capset = runtime.capset();
+    let (mut terminal, mut timer) = (
+        capset
+            .get_client::<TerminalSessionClient>(b"terminal")
+            .ok()?,
+        capset.get_client::<TimerClient>(b"timer").ok()?,
+    );
+    let mut ring = runtime.ring_client().ok()?;
     loop {
-        let read = terminal
-            .read_line_wait(&mut ring, "", LINE_BYTES, LineEcho::Hidden, false, u64::MAX)
-            .ok()?;
-        if *read.line == *hostile::END.as_bytes() {
-            return Some(());
+        let read =
+            terminal.read_line_wait(&mut ring, "", LINE_BYTES, LineEcho::Hidden, false, u64::MAX);
+        match read {
+            Ok(read) if *read.line == *hostile::END.as_bytes() => return Some(()),
+            Ok(_) => {}
+            Err(_) => timer
+                .sleep_wait(&mut ring, STEP_NANOSECONDS, u64::MAX)
+                .ok()?,
         }
     }
 }
