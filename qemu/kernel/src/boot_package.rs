@@ -109,6 +109,19 @@ pub enum BootError {
         /// Under which name.
         cap: String,
     },
+    /// A field says something that nothing here would heed.
+    Unheeded {
+        /// Whose.
+        process: String,
+        /// Under which name.
+        cap: String,
+        /// Which field.
+        field: &'static str,
+        /// What it says.
+        value: u64,
+        /// The grant's source.
+        cap_source: KernelCapSource,
+    },
     /// A service asks to be restarted.
     Restart(String),
     /// More processes than the kernel starts.
@@ -138,6 +151,16 @@ impl fmt::Display for BootError {
             Self::InterfaceMismatch { process, cap } => {
                 write!(f, "{process}: cap `{cap}`: unexpected interface id")
             }
+            Self::Unheeded {
+                process,
+                cap,
+                field,
+                value,
+                cap_source,
+            } => write!(
+                f,
+                "{process}: cap `{cap}`: {field} = {value}: source `{cap_source}` takes none"
+            ),
             Self::Restart(name) => write!(f, "{name}: restart policies are not supported here"),
             Self::TooManyProcesses(count) => {
                 write!(f, "{count} processes; at most {PROCESSES_MAX} can run")
@@ -191,6 +214,7 @@ pub fn read(bytes: &[u8]) -> Result<BootPlan<'_>, BootError> {
             cap: &cap.name,
             kernel_source: cap.source,
             badge: cap.badge,
+            disclosure_scope: cap.disclosure_scope,
             interface: cap.expected_interface_id,
         };
         grants.push(wanted.resolve()?);
@@ -246,6 +270,7 @@ fn read_service<'a>(
             cap: &cap.name,
             kernel_source,
             badge: cap.badge,
+            disclosure_scope: cap.disclosure_scope,
             interface: cap.expected_interface_id,
         };
         grants.push(wanted.resolve()?);
@@ -262,10 +287,28 @@ struct Wanted<'a> {
     cap: &'a str,
     kernel_source: KernelCapSource,
     badge: u64,
+    disclosure_scope: u64,
     interface: u64,
 }
 
 impl Wanted<'_> {
+    /// What nothing here would heed: a badge tells listen authorities apart and
+    /// no other objects, and nobody's identity is disclosed to anyone.
+    fn unheeded(&self) -> Option<BootError> {
+        let is_listen = self.kernel_source == KernelCapSource::TcpListenAuthority;
+        let badge = if is_listen { 0 } else { self.badge };
+        [("badge", badge), ("disclosureScope", self.disclosure_scope)]
+            .into_iter()
+            .find(|(_, value)| *value != 0)
+            .map(|(field, value)| BootError::Unheeded {
+                process: self.process.into(),
+                cap: self.cap.into(),
+                field,
+                value,
+                cap_source: self.kernel_source,
+            })
+    }
+
     fn resolve(&self) -> Result<NamedGrant, BootError> {
         let grant = match self.kernel_source {
             KernelCapSource::Console => Grant::Console,
@@ -294,6 +337,9 @@ impl Wanted<'_> {
                 });
             }
         };
+        if let Some(unheeded) = self.unheeded() {
+            return Err(unheeded);
+        }
         if self.interface != self.kernel_source.default_interface_id() {
             return Err(BootError::InterfaceMismatch {
                 process: self.process.into(),
@@ -489,6 +535,44 @@ mod tests {
         assert!(matches!(
             read(&with_badge(1 << 16)),
             Err(BootError::Manifest(_))
+        ));
+    }
+
+    #[test]
+    fn refuses_badges_on_sources_that_take_none() {
+        let badged = [cap("console", "console", 0), cap("timer", "timer", 7)];
+        let plain = [cap("console", "console", 0)];
+        let as_init = package(&badged, &[], None);
+        let as_service = package(&plain, &[service("s", &badged, "never")], None);
+        for (bytes, process) in [(as_init, "program"), (as_service, "s")] {
+            assert_eq!(
+                read(&bytes).unwrap_err().to_string(),
+                format!("{process}: cap `timer`: badge = 7: source `timer` takes none")
+            );
+        }
+        let marker = [cap("ingress_public_slots=9", "endpoint", 1)];
+        assert!(matches!(
+            read(&package(&marker, &[], None)),
+            Err(BootError::Unheeded { field: "badge", .. })
+        ));
+    }
+
+    #[test]
+    fn refuses_disclosure_that_nobody_makes() {
+        let disclosing = fields(&[
+            ("name", text("console")),
+            ("source", fields(&[("kernel", text("console"))])),
+            (
+                "disclosureScope",
+                CueValue::List(vec![text("principal_kind")]),
+            ),
+        ]);
+        assert!(matches!(
+            read(&package(&[disclosing], &[], None)),
+            Err(BootError::Unheeded {
+                field: "disclosureScope",
+                ..
+            })
         ));
     }
 

@@ -66,14 +66,14 @@ fn part<'a>(grant: &'a Grant, of: impl Fn(&'a GrantKind) -> Option<&'a Location>
 fn port_of(kind: &GrantKind) -> Option<&Location> {
     match kind {
         GrantKind::Listen { port, .. } => Some(&port.at),
-        GrantKind::Object { .. } => None,
+        GrantKind::Object(_) => None,
     }
 }
 
 fn transport_of(kind: &GrantKind) -> Option<&Location> {
     match kind {
         GrantKind::Listen { transport, .. } => Some(&transport.at),
-        GrantKind::Object { .. } => None,
+        GrantKind::Object(_) => None,
     }
 }
 

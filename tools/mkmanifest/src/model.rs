@@ -70,13 +70,8 @@ pub struct Grant {
 /// What a grant refers to.
 #[derive(Clone, Debug)]
 pub enum GrantKind {
-    /// A kernel object, told apart by a badge where it has one.
-    Object {
-        /// The kernel's source.
-        source: KernelCapSource,
-        /// The badge; 0 where the source has none.
-        badge: u64,
-    },
+    /// The object of this source, of which the kernel has one.
+    Object(KernelCapSource),
     /// A `tcp_listen_authority`.
     Listen {
         /// What it is bound to, over what.
@@ -94,7 +89,7 @@ impl Grant {
             GrantKind::Listen { transport, port } => {
                 Some(ListenBinding::new(transport.value, port.value))
             }
-            GrantKind::Object { .. } => None,
+            GrantKind::Object(_) => None,
         }
     }
 
@@ -102,7 +97,7 @@ impl Grant {
     #[must_use]
     pub fn source(&self) -> KernelCapSource {
         match &self.kind {
-            GrantKind::Object { source, .. } => *source,
+            GrantKind::Object(source) => *source,
             GrantKind::Listen { .. } => KernelCapSource::TcpListenAuthority,
         }
     }

@@ -163,7 +163,7 @@ fn grant(name: String, value: &Value<'_>) -> Result<Grant, Refused> {
                 FieldFault::MissingField,
             ));
         }
-        let kind = GrantKind::Object { source, badge: 0 };
+        let kind = GrantKind::Object(source);
         return Ok(Grant { name, at, kind });
     }
     let mut table = value.table()?;
@@ -180,12 +180,8 @@ fn grant(name: String, value: &Value<'_>) -> Result<Grant, Refused> {
                 return Err(field.refuse(FieldFault::BindingOnOtherSource { source }));
             }
         }
-        let badge = match table.take("badge") {
-            Some(badge) => badge.number()?.value,
-            None => 0,
-        };
-        table.finish("source, badge")?;
-        GrantKind::Object { source, badge }
+        table.finish("source")?;
+        GrantKind::Object(source)
     };
     Ok(Grant { name, at, kind })
 }

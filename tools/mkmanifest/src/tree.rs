@@ -102,8 +102,7 @@ fn cap(grant: &Grant, form: BindingForm) -> CueValue {
     let source = CueValue::struct_(vec![field("kernel", text(&grant.source().to_string()))]);
     let mut fields = vec![field("name", text(&grant.name)), field("source", source)];
     match &grant.kind {
-        GrantKind::Object { badge: 0, .. } => {}
-        GrantKind::Object { badge, .. } => fields.push(field("badge", CueValue::UInt(*badge))),
+        GrantKind::Object(_) => {}
         GrantKind::Listen { transport, port } => {
             let binding = ListenBinding::new(transport.value, port.value);
             match form {

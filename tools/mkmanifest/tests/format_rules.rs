@@ -77,7 +77,7 @@ fn an_unknown_field_is_refused_in_every_table() {
         (
             r#"timer = "timer""#,
             r#"timer = { source = "timer", colour = 1 }"#,
-            "source, badge",
+            "source",
         ),
     ] {
         assert_refused(
@@ -204,6 +204,24 @@ fn an_unknown_log_level_is_refused() {
         &with("\"info\"", "\"loud\""),
         &["system.log_level: `loud`", "debug, info"],
     );
+}
+
+/// A badge tells listen authorities apart, is made of their binding, and means nothing elsewhere.
+#[test]
+fn a_badge_is_refused_on_every_source() {
+    for (part, badged) in [
+        (
+            r#"timer = "timer""#,
+            r#"timer = { source = "timer", badge = 7 }"#,
+        ),
+        (
+            r#"timer = "timer""#,
+            r#"timer = { source = "endpoint", badge = 0 }"#,
+        ),
+        ("port = 8080", "port = 8080, badge = 73616"),
+    ] {
+        assert_refused(&with(part, badged), &["badge: there is no such field"]);
+    }
 }
 
 #[test]
