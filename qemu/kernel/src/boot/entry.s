@@ -20,6 +20,21 @@ pvh_start:
     cli
     cld
     mov esp, offset boot_stack_top_physical
+    mov ebp, ebx                        # start info, over the questions
+    mov eax, 0x80000000
+    cpuid
+    cmp eax, 0x80000001
+    jb unfit
+    mov eax, 0x80000001
+    cpuid
+    not edx
+    test edx, 0x20100800                # long mode, no-execute, syscall
+    jnz unfit
+    mov eax, 1
+    cpuid
+    not edx
+    test edx, 0x07002070                # fxsave, SSE, SSE2, global pages, PAE, MSR, TSC
+    jnz unfit
     mov eax, cr4
     or eax, 0x620                       # PAE, OSFXSR, OSXMMEXCPT
     mov cr4, eax
@@ -40,6 +55,29 @@ pvh_start:
     push eax
     retf
 
+# A processor that lacks something cannot reach the kernel's own words: these
+# are said, and the machine ended, from here.
+unfit:
+    mov esi, offset unfit_text_physical
+1:
+    mov dx, 0x3fd
+    in al, dx
+    test al, 0x20                       # the port takes a byte
+    jz 1b
+    lodsb
+    test al, al
+    jz 2f
+    mov dx, 0x3f8
+    out dx, al
+    jmp 1b
+2:
+    mov dx, 0xf4
+    mov eax, 0x12                       # boot refused
+    out dx, eax
+3:
+    hlt
+    jmp 3b
+
 .code64
 .globl long_start
 long_start:
@@ -50,7 +88,7 @@ long_start:
     mov gs, eax
     mov ss, eax
     movabs rsp, offset boot_stack_top
-    mov edi, ebx
+    mov edi, ebp
     xor ebp, ebp
     movabs rax, offset kernel_main
     call rax
@@ -90,6 +128,10 @@ boot_descriptor_register:
     .word 15
     .long boot_descriptors_physical
     .long 0
+.globl unfit_text
+unfit_text:
+    .ascii "[kernel] boot refused: the processor lacks long mode, no-execute pages, syscall, SSE2 or global pages\n"
+    .asciz "[kernel] exit boot-refused\n"
 
 # Stacks. The page below each is left out of the final tables, so that an
 # overrun faults instead of reaching other data.

@@ -154,6 +154,9 @@ fn load_registers(segments: &'static [u64; 7], gates: &'static [Gate; VECTORS]) 
             "2:",
             "mov ss, {data:e}",
             "ltr {task:x}",
+            // The machine starts with a local table at address 0.
+            "xor {scratch:e}, {scratch:e}",
+            "lldt {scratch:x}",
             segments = in(reg) &raw const segment_register,
             gates = in(reg) &raw const gate_register,
             code = const KERNEL_CODE,
