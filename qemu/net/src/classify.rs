@@ -7,7 +7,7 @@ use crate::flow::{FlowKey, PortIndex};
 use core::net::Ipv4Addr;
 use smoltcp::phy::Medium;
 use smoltcp::wire::{
-    EthernetAddress, EthernetFrame, EthernetProtocol, IpProtocol, Ipv4Packet, TcpPacket,
+    EthernetAddress, EthernetFrame, EthernetProtocol, IpProtocol, Ipv4Cidr, Ipv4Packet, TcpPacket,
 };
 
 /// Who receives: addresses that make a frame ours.
@@ -16,7 +16,14 @@ pub(crate) struct Receiver {
     pub(crate) port: PortIndex,
     pub(crate) medium: Medium,
     pub(crate) mac: EthernetAddress,
-    pub(crate) address: Ipv4Addr,
+    pub(crate) subnet: Ipv4Cidr,
+}
+
+impl Receiver {
+    /// Its own address.
+    pub(crate) const fn address(&self) -> Ipv4Addr {
+        self.subnet.address()
+    }
 }
 
 /// A TCP segment's fields that choose its handler.
@@ -82,7 +89,7 @@ fn packet(receiver: &Receiver, sender: EthernetAddress, bytes: &[u8]) -> Class {
     if ip.version() != 4 || ip.header_len() < 20 {
         return Class::Malformed;
     }
-    if ip.dst_addr() != receiver.address || !may_come_from(receiver, ip.src_addr()) {
+    if ip.dst_addr() != receiver.address() || !may_come_from(receiver, ip.src_addr()) {
         return Class::Ignored;
     }
     if ip.more_frags() || ip.frag_offset() != 0 {
@@ -95,12 +102,20 @@ fn packet(receiver: &Receiver, sender: EthernetAddress, bytes: &[u8]) -> Class {
     }
 }
 
-/// Whether `source` is a host that can be answered. Our own address arrives
-/// only inside a loop, and loopback addresses only there.
+/// Whether `source` is a host that can be answered (RFC 1122, 3.2.1.3): no
+/// group, no reserved address, and not all hosts of our network. Our own address
+/// arrives only inside a loop, and loopback addresses only there.
 fn may_come_from(receiver: &Receiver, source: Ipv4Addr) -> bool {
-    let host = !source.is_unspecified() && !source.is_multicast() && !source.is_broadcast();
-    let inside = receiver.medium == Medium::Ip;
-    host && (inside || (source != receiver.address && !source.is_loopback()))
+    let [first, ..] = source.octets();
+    let outside = receiver.medium == Medium::Ethernet;
+    let subnet = &receiver.subnet;
+    let is_none_there = || {
+        source == subnet.address()
+            || source == subnet.network().address()
+            || Some(source) == subnet.broadcast()
+            || source.is_loopback()
+    };
+    (1..=223).contains(&first) && !(outside && is_none_there())
 }
 
 fn segment(receiver: &Receiver, sender: EthernetAddress, ip: &Ipv4Packet<&[u8]>) -> Class {
@@ -148,7 +163,7 @@ mod tests {
             port: PortIndex(3),
             medium,
             mac: MAC,
-            address: Ipv4Addr::new(10, 0, 2, 15),
+            subnet: Ipv4Cidr::new(Ipv4Addr::new(10, 0, 2, 15), 24),
         }
     }
 
@@ -204,7 +219,22 @@ mod tests {
             "our own address from outside"
         );
         assert_eq!(class_with(|f| f[26] = 127), Class::Ignored);
-        assert_eq!(class_with(|f| f[26] = 224), Class::Ignored);
+        for first in [0, 224, 240, 255] {
+            assert_eq!(class_with(|f| f[26] = first), Class::Ignored, "{first}");
+        }
+        for all in [0, 255] {
+            assert_eq!(
+                class_with(|f| f[29] = all),
+                Class::Ignored,
+                "all hosts here"
+            );
+            let elsewhere = class_with(|f| f[28..30].copy_from_slice(&[3, all]));
+            assert!(matches!(elsewhere, Class::Segment(_)), "a host elsewhere");
+        }
+        for protocol in [[0x81, 0x00], [0x86, 0xdd], [0x05, 0xdc]] {
+            let class = class_with(|f| f[12..14].copy_from_slice(&protocol));
+            assert_eq!(class, Class::Ignored, "{protocol:x?}");
+        }
         assert_eq!(class_with(|f| f[23] = 17), Class::Ignored);
         assert_eq!(class_with(|f| f[20] = 0x20), Class::Fragment);
         assert_eq!(class_with(|f| f[21] = 1), Class::Fragment);

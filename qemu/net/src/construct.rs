@@ -153,7 +153,7 @@ impl<D: FrameDevice> NetStack<D> {
                 port: index,
                 medium,
                 mac,
-                address: subnet.address(),
+                subnet,
             },
             link,
             interface,

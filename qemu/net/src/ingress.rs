@@ -4,6 +4,7 @@ use crate::adapter::{OneFrame, Traffic};
 use crate::classify::{Class, Segment, SegmentKind, classify};
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
+use crate::replies::offered_segment_bytes;
 use crate::stack::NetStack;
 use smoltcp::socket::tcp::State;
 
@@ -63,7 +64,10 @@ impl<D: FrameDevice> NetStack<D> {
 
     fn handle_segment(&mut self, port: PortIndex, segment: Segment, frame: &[u8]) {
         if let Some(index) = self.pool.flows.find(segment.key) {
-            if segment.kind == SegmentKind::Request && self.is_in_time_wait(index) {
+            if segment.kind == SegmentKind::Request
+                && self.is_in_time_wait(index)
+                && self.is_sound(port, frame)
+            {
                 // The peer has forgotten the old connection and starts anew.
                 self.pool.free(index);
             } else {
@@ -85,6 +89,13 @@ impl<D: FrameDevice> NetStack<D> {
             (SegmentKind::Reset, _) => self.count(port, |counters| &mut counters.strays),
             _ => self.refuse(port, frame),
         }
+    }
+
+    /// Whether a connection request survives full parsing.
+    fn is_sound(&self, port: PortIndex, frame: &[u8]) -> bool {
+        self.ports
+            .get(usize::from(port.0))
+            .is_some_and(|at| offered_segment_bytes(at.receiver.medium, frame).is_some())
     }
 
     fn is_in_time_wait(&self, index: u16) -> bool {

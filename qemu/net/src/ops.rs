@@ -34,7 +34,7 @@ impl<D: FrameDevice> NetStack<D> {
             .get(usize::from(port.0))
             .ok_or(ConnectError::NoRoute)?
             .receiver
-            .address;
+            .address();
         let key = self.free_flow(port, own, peer)?;
         let index = self
             .take_socket(OUTGOING)

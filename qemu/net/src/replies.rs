@@ -180,7 +180,7 @@ pub(crate) fn neighbour_reply(
         source_hardware_addr: mac,
         source_protocol_addr: neighbour,
         target_hardware_addr: receiver.mac,
-        target_protocol_addr: receiver.address,
+        target_protocol_addr: receiver.address(),
     }
     .emit(&mut ArpPacket::new_unchecked(frame.payload_mut()));
     bytes
