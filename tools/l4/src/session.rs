@@ -18,7 +18,7 @@ use crate::http::Tally;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Console;
-use crate::machine::spec::{Backend, HostPort, Interrupts, MachineSpec, Nic};
+use crate::machine::spec::{Backend, HostPort, Interrupts, Less, MachineSpec, Nic};
 use crate::package;
 use crate::record::{Boot, Chart, Check, Figure, ProbeRow, Record};
 
@@ -231,6 +231,17 @@ impl<'bench> Session<'bench> {
         package: PathBuf,
         nics: Vec<Nic>,
     ) -> Result<Guest, Failure> {
+        self.launch_package_on(label, package, nics, Less::Nothing)
+    }
+
+    /// As [`Session::launch_package`], on a machine that lacks something.
+    pub(crate) fn launch_package_on(
+        &mut self,
+        label: &str,
+        package: PathBuf,
+        nics: Vec<Nic>,
+        less: Less,
+    ) -> Result<Guest, Failure> {
         self.step(format!("boot {label}"));
         if let Some(Sabotage::Package { of, instead }) = self.sabotage
             && of == label
@@ -247,6 +258,7 @@ impl<'bench> Session<'bench> {
             kernel: self.bench.artefacts.kernel.clone(),
             package,
             memory_mib: self.bench.artefacts.memory,
+            less,
             nics,
             serial_log: serial_log.clone(),
             time_limit: Duration::from_secs(900),

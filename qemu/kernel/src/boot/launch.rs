@@ -11,7 +11,6 @@ use ingress_schema::CAP_DISCRIMINATOR_NAME;
 use ingress_schema::listen::{ListenBinding, Transport};
 
 use crate::device::console::print_line;
-use crate::memory::frames::OutOfFrames;
 use crate::object::Object;
 use crate::process::{Process, load};
 
@@ -23,8 +22,8 @@ pub(crate) enum LaunchError {
     CapSet(String, CapSetPageError),
     /// A listen grant names a card that the machine does not have.
     NoTransport(String, ListenBinding),
-    /// The memory is too small.
-    OutOfFrames,
+    /// The memory is too small for this program.
+    OutOfFrames(String),
 }
 
 impl core::fmt::Display for LaunchError {
@@ -38,14 +37,10 @@ impl core::fmt::Display for LaunchError {
                     "{name}: listen grant on {binding}, which this machine does not have"
                 )
             }
-            Self::OutOfFrames => f.write_str("the machine has too little memory"),
+            Self::OutOfFrames(name) => {
+                write!(f, "{name}: the machine has too little memory for it")
+            }
         }
-    }
-}
-
-impl From<OutOfFrames> for LaunchError {
-    fn from(_: OutOfFrames) -> Self {
-        Self::OutOfFrames
     }
 }
 
@@ -146,6 +141,7 @@ fn start_process(
         .map_err(|error| LaunchError::CapSet(plan.name.clone(), error))?;
     let program = program::read(plan.file)
         .map_err(|error| LaunchError::Program(plan.name.to_string(), error))?;
-    let loaded = load::load(&program, pid, &page)?;
+    let loaded = load::load(&program, pid, &page)
+        .map_err(|_| LaunchError::OutOfFrames(plan.name.clone()))?;
     Ok(Process::new(plan.name.clone(), pid, loaded, caps))
 }

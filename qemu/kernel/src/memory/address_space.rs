@@ -3,23 +3,35 @@
 //!
 //! Data that is all zeros gets its frames when it is first touched, by the
 //! process or by the kernel on its behalf, so that what a program reserves and
-//! never uses takes no memory.
+//! never uses takes no memory. Frames for the zeros of a [`Claim::Kept`] space
+//! are set aside when it is made, so that no other process can take them.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use capos_config::ring::RING_VADDR;
 
-use super::frames::{Frame, OutOfFrames};
+use super::frames::{self, Frame, OutOfFrames};
 use super::kernel_map;
-use super::layout::PAGE_BYTES;
+use super::layout::{LARGE_PAGE_BYTES, PAGE_BYTES};
 use super::page_table::{Access, Entry, Table, free_user_tables, lookup, map};
 use super::ring_page::RingPage;
 use crate::cpu;
 
+/// What a space's pages of zeros can count on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// Frames of their own. They are never given back: the machine ends with
+    /// the process that has this claim.
+    Kept,
+    /// Whatever frames are left when they are touched.
+    Shared,
+}
+
 /// Address spaces are told apart by their root.
 pub(crate) struct AddressSpace {
     root: Table,
+    claim: Claim,
     /// Addresses of pages that are zeros until written; whole pages.
     zeros: Vec<Range<u64>>,
     /// At [`RING_VADDR`], and there as long as the space is.
@@ -39,12 +51,13 @@ pub(crate) enum Touch {
 
 impl AddressSpace {
     /// A space with nothing in its user half but the page of the queues.
-    pub(crate) fn new() -> Result<Self, OutOfFrames> {
+    pub(crate) fn new(claim: Claim) -> Result<Self, OutOfFrames> {
         let root = Table::create()?;
         kernel_map::share_with(root);
         let frame = Frame::zeroed()?;
         let space = Self {
             root,
+            claim,
             zeros: Vec::new(),
             ring: RingPage::of(&frame),
         };
@@ -83,8 +96,21 @@ impl AddressSpace {
     }
 
     /// Lets the whole pages in `pages` be zeros, writable, on demand.
-    pub(crate) fn reserve_zeros(&mut self, pages: Range<u64>) {
+    pub(crate) fn reserve_zeros(&mut self, pages: Range<u64>) -> Result<(), OutOfFrames> {
+        if self.claim == Claim::Kept {
+            let bytes = pages.end.saturating_sub(pages.start);
+            frames::keep(bytes / PAGE_BYTES)?;
+            // Their tables too are there from the start.
+            let mut at = pages.start;
+            while at < pages.end {
+                map(self.root, at, 1, Access::UserWrite, Entry::none())?;
+                at = (at / LARGE_PAGE_BYTES)
+                    .saturating_add(1)
+                    .saturating_mul(LARGE_PAGE_BYTES);
+            }
+        }
         self.zeros.push(pages);
+        Ok(())
     }
 
     /// Gives `address` its page of zeros, if it is to have one.
@@ -96,8 +122,11 @@ impl AddressSpace {
             return Touch::Mapped;
         }
         let page = address & !(PAGE_BYTES - 1);
-        let mapped =
-            Frame::zeroed().and_then(|frame| self.map_frame(page, frame, Access::UserWrite));
+        let frame = match self.claim {
+            Claim::Kept => Frame::kept(),
+            Claim::Shared => Frame::zeroed(),
+        };
+        let mapped = frame.and_then(|frame| self.map_frame(page, frame, Access::UserWrite));
         mapped.map_or(Touch::OutOfFrames, |()| Touch::Mapped)
     }
 

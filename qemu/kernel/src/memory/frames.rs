@@ -22,6 +22,23 @@ struct Pool {
     bitmap: FrameBitmap<'static>,
     usable: usize,
     lowest_free: usize,
+    /// Free frames that only [`Frame::kept`] may take.
+    kept: usize,
+}
+
+impl Pool {
+    /// Takes `count` adjacent frames that are not kept; index of the first.
+    fn take(&mut self, count: usize) -> Result<usize, OutOfFrames> {
+        if count > self.bitmap.free_count().saturating_sub(self.kept) {
+            return Err(OutOfFrames);
+        }
+        let index = match count {
+            1 => self.bitmap.alloc_frame(),
+            _ => self.bitmap.alloc_contiguous(count),
+        };
+        self.lowest_free = self.lowest_free.min(self.bitmap.free_count());
+        index.ok_or(OutOfFrames)
+    }
 }
 
 const fn address_of(index: usize) -> u64 {
@@ -40,21 +57,22 @@ pub(crate) struct Frame(u64);
 impl Frame {
     /// Takes a frame and fills it with zeros.
     pub(crate) fn zeroed() -> Result<Self, OutOfFrames> {
-        let frame = Self::uninitialised()?;
+        let address = take_adjacent(1)?;
+        let frame = Self(address);
         let bytes = frame.pointer();
         // SAFETY: the frame is owned, and all of it is mapped.
         unsafe { bytes.write_bytes(0, to_usize(PAGE_BYTES)) };
         Ok(frame)
     }
 
-    /// Takes a frame with whatever was last in it.
-    pub(crate) fn uninitialised() -> Result<Self, OutOfFrames> {
+    /// Takes one of the frames that [`keep`] set aside, and fills it with zeros.
+    pub(crate) fn kept() -> Result<Self, OutOfFrames> {
         POOL.with(|pool| {
             let pool = pool.as_mut().ok_or(OutOfFrames)?;
-            let index = pool.bitmap.alloc_frame().ok_or(OutOfFrames)?;
-            pool.lowest_free = pool.lowest_free.min(pool.bitmap.free_count());
-            Ok(Self(address_of(index)))
-        })
+            pool.kept = pool.kept.checked_sub(1).ok_or(OutOfFrames)?;
+            Ok(())
+        })?;
+        Self::zeroed()
     }
 
     /// Kernel pointer to the frame's bytes.
@@ -89,9 +107,20 @@ impl Frame {
 pub(crate) fn take_adjacent(count: usize) -> Result<u64, OutOfFrames> {
     POOL.with(|pool| {
         let pool = pool.as_mut().ok_or(OutOfFrames)?;
-        let index = pool.bitmap.alloc_contiguous(count).ok_or(OutOfFrames)?;
-        pool.lowest_free = pool.lowest_free.min(pool.bitmap.free_count());
-        Ok(address_of(index))
+        pool.take(count).map(address_of)
+    })
+}
+
+/// Sets `count` free frames aside for [`Frame::kept`].
+pub(crate) fn keep(count: u64) -> Result<(), OutOfFrames> {
+    POOL.with(|pool| {
+        let pool = pool.as_mut().ok_or(OutOfFrames)?;
+        let kept = pool.kept.saturating_add(to_usize(count));
+        if kept > pool.bitmap.free_count() {
+            return Err(OutOfFrames);
+        }
+        pool.kept = kept;
+        Ok(())
     })
 }
 
@@ -160,6 +189,7 @@ pub(crate) fn start(usable: &RegionList, taken: &[Region]) {
             bitmap: pool,
             usable,
             lowest_free,
+            kept: 0,
         })
     });
 }

@@ -7,7 +7,7 @@ use capos_config::process_layout::{
 use capos_config::ring::RING_VADDR;
 use harness_kernel::program::{Program, Segment, SegmentAccess};
 
-use crate::memory::address_space::AddressSpace;
+use crate::memory::address_space::{AddressSpace, Claim};
 use crate::memory::frames::{Frame, OutOfFrames};
 use crate::memory::page_table::Access;
 use crate::trap::user_context::UserContext;
@@ -20,9 +20,11 @@ pub(crate) struct Loaded {
     pub(crate) context: UserContext,
 }
 
-/// Loads `program` for process `pid`, with the CapSet page `capset`.
+/// Loads `program` for process `pid`, with the CapSet page `capset`. The first
+/// process has its memory for sure, whatever the others touch.
 pub(crate) fn load(program: &Program<'_>, pid: u32, capset: &[u8]) -> Result<Loaded, OutOfFrames> {
-    let mut space = AddressSpace::new()?;
+    let claim = if pid == 1 { Claim::Kept } else { Claim::Shared };
+    let mut space = AddressSpace::new(claim)?;
     for segment in &program.segments {
         let access = match segment.access {
             SegmentAccess::Execute => Access::UserExecute,
@@ -82,7 +84,7 @@ fn map_segment(
     map_content(space, segment.address, segment.content, bytes, access)?;
     let first_zeros = segment.address.max(now) & !(USER_PAGE_BYTES - 1);
     if now < end {
-        space.reserve_zeros(first_zeros..end.next_multiple_of(USER_PAGE_BYTES));
+        space.reserve_zeros(first_zeros..end.next_multiple_of(USER_PAGE_BYTES))?;
     }
     Ok(())
 }

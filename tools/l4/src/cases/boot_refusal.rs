@@ -1,5 +1,6 @@
 //! Case `boot-refusal`: a boot package that is no package, or holds what is no program, is
-//! refused with the reason; damage at any place of its head panics nothing.
+//! refused with the reason, as is a good one on a machine that lacks something; damage at any
+//! place of its head panics nothing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +10,7 @@ use mkmanifest::LaneRules;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::exit_code::MachineExit;
 use crate::failure::Failure;
+use crate::machine::spec::Less;
 use crate::package;
 use crate::random::Random;
 use crate::session::{SLOW_HOST, Sabotage, Session};
@@ -56,6 +58,11 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         cause: error.to_string(),
     })?;
     refused(session, "no-program", &package)?;
+    for feature in ["nx", "fxsr"] {
+        let label = format!("without-{feature}");
+        refused_on(session, &label, &good, Less::Processor(feature))?;
+    }
+    refused_on(session, "little-memory", &good, Less::Memory(24))?;
     damaged(session, &good, &mut random)
 }
 
@@ -70,8 +77,17 @@ fn package_file(session: &Session<'_>, label: &str, bytes: &[u8]) -> Result<Path
 }
 
 fn refused(session: &mut Session<'_>, label: &str, bytes: &[u8]) -> Result<(), Failure> {
+    refused_on(session, label, bytes, Less::Nothing)
+}
+
+fn refused_on(
+    session: &mut Session<'_>,
+    label: &str,
+    bytes: &[u8],
+    less: Less,
+) -> Result<(), Failure> {
     let file = package_file(session, label, bytes)?;
-    let mut guest = session.launch_package(label, file, Session::usual_nics())?;
+    let mut guest = session.launch_package_on(label, file, Session::usual_nics(), less)?;
     let exit = guest.machine_mut().wait_exit(SLOW_HOST)?;
     session.note_end(&guest, exit);
     session.check_equal(

@@ -14,7 +14,7 @@ use crate::accel::{self, Accel, Wish};
 use crate::artefacts::Artefacts;
 use crate::failure::Failure;
 use crate::machine::Machine;
-use crate::machine::spec::{Interrupts, MachineSpec};
+use crate::machine::spec::{Interrupts, Less, MachineSpec};
 use crate::package;
 use crate::session::Session;
 
@@ -40,6 +40,7 @@ fn trial_boot(artefacts: &Artefacts, folder: &Path) -> Result<(), Failure> {
         kernel: artefacts.kernel.clone(),
         package: out,
         memory_mib: artefacts.memory,
+        less: Less::Nothing,
         nics: Session::usual_nics(),
         serial_log: folder.join("trial.serial.log"),
         time_limit: Duration::from_secs(10),

@@ -17,7 +17,7 @@ use crate::guest::Guest;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Line;
-use crate::machine::spec::{Backend, HostPort, Interrupts, MachineSpec, Nic};
+use crate::machine::spec::{Backend, HostPort, Interrupts, Less, MachineSpec, Nic};
 use crate::package;
 
 /// Arguments of `l4 run`.
@@ -113,6 +113,7 @@ impl Run {
             kernel: artefacts.kernel.clone(),
             package,
             memory_mib: artefacts.memory,
+            less: Less::Nothing,
             nics: vec![
                 nic(self.public_port, Lane::Anonymous),
                 nic(self.provider_port, Lane::ProviderHealth),

@@ -65,6 +65,17 @@ pub(crate) struct Nic {
     pub(crate) guest_port: u16,
 }
 
+/// What a machine has less of than it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Less {
+    /// It has all.
+    Nothing,
+    /// So much memory, in MiB.
+    Memory(u32),
+    /// A processor without this feature.
+    Processor(&'static str),
+}
+
 /// Who hears a Ctrl-C on the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interrupts {
@@ -87,6 +98,8 @@ pub(crate) struct MachineSpec {
     pub(crate) package: PathBuf,
     /// Guest RAM.
     pub(crate) memory_mib: u32,
+    /// What is taken away from it.
+    pub(crate) less: Less,
     /// NICs in PCI order.
     pub(crate) nics: Vec<Nic>,
     /// Where the console is logged.
@@ -105,8 +118,14 @@ impl MachineSpec {
     pub(crate) fn arguments(&self, host: &[SocketAddr], control: &Path) -> Vec<OsString> {
         let mut args: Vec<OsString> = Vec::new();
         let mut push = |words: &[&str]| args.extend(words.iter().map(OsString::from));
+        let (memory_mib, without) = match self.less {
+            Less::Nothing => (self.memory_mib, String::new()),
+            Less::Memory(mib) => (mib, String::new()),
+            Less::Processor(feature) => (self.memory_mib, format!(",-{feature}")),
+        };
         push(&["-machine", "pc", "-accel", self.accel.name(), "-cpu"]);
-        push(&[self.accel.cpu(), "-m", &format!("{}M", self.memory_mib)]);
+        let processor = format!("{}{without}", self.accel.cpu());
+        push(&[&processor, "-m", &format!("{memory_mib}M")]);
         push(&["-nodefaults", "-no-user-config", "-display", "none"]);
         push(&["-no-reboot", "-chardev", "stdio,id=com1,signal=off"]);
         push(&["-serial", "chardev:com1", "-chardev"]);

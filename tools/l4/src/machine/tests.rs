@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::*;
 use crate::accel::Accel;
-use crate::machine::spec::{Backend, HostPort, Interrupts, Nic};
+use crate::machine::spec::{Backend, HostPort, Interrupts, Less, Nic};
 
 /// Writes a program by way of another process: a file that this one has open for writing, a
 /// test beside this one may hand on to a child, and nobody can execute it for as long.
@@ -41,6 +41,7 @@ fn spec(name: &str, body: &str) -> MachineSpec {
         kernel: "kernel".into(),
         package: "package".into(),
         memory_mib: 32,
+        less: Less::Nothing,
         nics: vec![Nic {
             backend: Backend::User(HostPort::Ephemeral),
             guest_port: 8080,
