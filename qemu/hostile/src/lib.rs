@@ -58,7 +58,7 @@ pub const WITNESS: &str = "do_witness";
 pub const END: &str = "end";
 
 /// Every deed.
-pub const DEEDS: [Deed; 28] = [
+pub const DEEDS: [Deed; 30] = [
     faults("do_read_null", "page fault"),
     faults("do_read_kernel", "page fault"),
     faults("do_write_code", "page fault"),
@@ -66,6 +66,7 @@ pub const DEEDS: [Deed; 28] = [
     faults("do_execute_data", "page fault"),
     faults("do_execute_stack", "page fault"),
     faults("do_exhaust_stack", "(stack exhausted)"),
+    faults("do_fill_memory", "out of memory"),
     faults("do_divide", "divide error"),
     faults("do_privileged", "general protection fault"),
     faults("do_port", "general protection fault"),
@@ -103,6 +104,12 @@ pub const DEEDS: [Deed; 28] = [
         end: End::Exited(0),
         complaint: Some("bad request: opcode=200"),
         shown: &forgery::SHOWN,
+    },
+    Deed {
+        name: "do_wait_for_nothing",
+        end: End::Endless,
+        complaint: Some("waits for ever: for 1 completions"),
+        shown: &[],
     },
     Deed {
         name: "do_spin",

@@ -12,6 +12,7 @@ mod objects;
 mod random;
 mod registers;
 mod requests;
+mod reserve;
 mod witness;
 
 use capos_rt::{ConsoleClient, Runtime};
@@ -44,6 +45,7 @@ fn hostile_main(mut runtime: Runtime) -> i64 {
         "do_execute_data" => faults::execute_data(),
         "do_execute_stack" => faults::execute_stack(),
         "do_exhaust_stack" => faults::exhaust_stack(),
+        "do_fill_memory" => reserve::touch_all(),
         "do_divide" => faults::divide(),
         "do_privileged" => faults::privileged(),
         "do_port" => faults::port(),
@@ -63,6 +65,7 @@ fn hostile_main(mut runtime: Runtime) -> i64 {
         "do_forge_lines" => return forge::forge_lines(&mut runtime),
         "do_random_calls" => return random::random_calls(&mut runtime),
         "do_use_objects" => return objects::use_objects(&mut runtime),
+        "do_wait_for_nothing" => requests::wait_for_nothing(),
         "do_odd_flags" => return registers::odd_flags(),
         "do_keep_registers" => return registers::keep_registers(),
         _ => {}

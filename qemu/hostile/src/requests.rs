@@ -143,6 +143,12 @@ pub(crate) fn corrupt_completions(runtime: &mut Runtime) {
     }
 }
 
+/// Waits for a completion that no call of its can bring.
+pub(crate) fn wait_for_nothing() {
+    // It does not return.
+    let _entered = syscall::cap_enter(1, u64::MAX);
+}
+
 /// Makes system calls that do not exist.
 pub(crate) fn unknown_calls() -> i64 {
     if !syscall::legacy_ambient_write_is_rejected() {

@@ -2,7 +2,7 @@
 
 use capos_rt::{LineEcho, Runtime, TerminalSessionClient, TimerClient};
 
-use crate::say;
+use crate::{reserve, say};
 
 const STEPS: u32 = 20;
 const STEP_NANOSECONDS: u64 = 15_000_000;
@@ -18,8 +18,8 @@ const LINE_BYTES: u32 = 64;
 /// still for a second or two, but what starves a process starves it for ever.
 const LATE_NANOSECONDS: u64 = 5_000_000_000;
 
-/// Sleeps in steps, says at the end that it lived, and ends with code 0 once a line tells it
-/// that the others have ended: its own end is the system's.
+/// Sleeps in steps, takes the memory that it reserved, says at the end that it lived, and ends
+/// with code 0 once a line tells it that the others have ended: its own end is the system's.
 pub(crate) fn watch(runtime: &mut Runtime) -> i64 {
     for _ in 0..STEPS {
         let Ok(mut timer) = runtime.capset().get_client::<TimerClient>(b"timer") else {
@@ -48,6 +48,7 @@ pub(crate) fn watch(runtime: &mut Runtime) -> i64 {
             return LATE;
         }
     }
+    reserve::touch_all();
     say(runtime, "[witness] lived");
     await_end(runtime).map_or(NO_TERMINAL, |()| 0)
 }

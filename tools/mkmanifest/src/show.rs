@@ -3,6 +3,8 @@
 use std::fmt::{self, Write};
 use std::path::Path;
 
+use capnp::message::ReaderOptions;
+use capos_config::capos_capnp::{named_blob, system_manifest};
 use capos_config::{CapSource, KernelCapSource, ManifestBootstrapPlan};
 use ingress_schema::listen::ListenBinding;
 
@@ -18,20 +20,39 @@ pub fn show(file: &Path, package: &[u8]) -> Result<String, ManifestError> {
     options.traversal_limit_in_words(Some(package.len().div_ceil(8).saturating_mul(2)));
     let plan = ManifestBootstrapPlan::from_capnp_bytes_with_options(package, options)
         .map_err(|error| ManifestError::whole(file, PackageFault::NotAPackage(error)))?;
+    let checks = checks(package, options)
+        .map_err(|error| ManifestError::whole(file, PackageFault::NotAPackage(error.into())))?;
     let mut text = String::new();
-    describe(&mut text, package.len(), &plan)
+    describe(&mut text, package.len(), &plan, &checks)
         .map_err(|error| ManifestError::whole(file, FileFault::Io(std::io::Error::other(error))))?;
     Ok(text)
 }
 
-fn describe(out: &mut String, bytes: usize, plan: &ManifestBootstrapPlan) -> fmt::Result {
+/// Check numbers of the binaries, as the kernel prints them of what it loads.
+fn checks(package: &[u8], options: ReaderOptions) -> capnp::Result<Vec<u64>> {
+    let mut rest = package;
+    let message = capnp::serialize::read_message_from_flat_slice(&mut rest, options)?;
+    let binaries = message
+        .get_root::<system_manifest::Reader<'_>>()?
+        .get_binaries()?;
+    let check = |blob: named_blob::Reader<'_>| Ok(ingress_schema::check_number(blob.get_data()?));
+    binaries.iter().map(check).collect()
+}
+
+fn describe(
+    out: &mut String,
+    bytes: usize,
+    plan: &ManifestBootstrapPlan,
+    checks: &[u64],
+) -> fmt::Result {
     writeln!(
         out,
         "boot package: {bytes} bytes, schema version {}",
         plan.schema_version
     )?;
-    for binary in &plan.binaries {
-        writeln!(out, "binary {}: {} bytes", binary.name, binary.data_len)?;
+    for (binary, check) in plan.binaries.iter().zip(checks) {
+        let (name, bytes) = (&binary.name, binary.data_len);
+        writeln!(out, "binary {name}: {bytes} bytes, check {check:016x}")?;
     }
     if let Some(system) = &plan.kernel_params {
         writeln!(

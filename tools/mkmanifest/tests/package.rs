@@ -233,7 +233,6 @@ fn a_package_is_shown_in_words() {
     let bytes = package(&directory, VALID, Options::default()).unwrap();
     let text = show(Path::new("x.bin"), &bytes).unwrap();
     for line in [
-        "binary remote-session-web-ui: 4112 bytes",
         "init runs remote-session-web-ui",
         "  ui_local_listener                kernel:tcp_listen_authority on loopback:8082",
         "  ingress_local_burst=10           kernel:endpoint",
@@ -245,6 +244,25 @@ fn a_package_is_shown_in_words() {
             "no `{line}` in\n{text}"
         );
     }
+}
+
+#[test]
+fn a_changed_bit_of_a_binary_is_shown() {
+    let directory = Directory::new("check");
+    let bytes = package(&directory, VALID, Options::default()).unwrap();
+    let binaries = |bytes: &[u8]| -> Vec<String> {
+        let text = show(Path::new("x.bin"), bytes).unwrap();
+        let lines = text.lines().filter(|line| line.starts_with("binary "));
+        lines.map(String::from).collect()
+    };
+    let good = binaries(&bytes);
+    assert!(good[0].starts_with("binary remote-session-web-ui: 4112 bytes, check "));
+    let image = bytes.windows(4).position(|at| at == b"\x7fELF").unwrap();
+    let mut changed = bytes;
+    changed[image + 0x1000] ^= 1;
+    let damaged = binaries(&changed);
+    let differ = good.iter().zip(&damaged).filter(|(a, b)| a != b).count();
+    assert_eq!((good.len(), differ), (2, 1), "{good:?} {damaged:?}");
 }
 
 #[test]

@@ -105,7 +105,12 @@ pub(crate) fn launch(
     let mut processes = Vec::with_capacity(plan.processes.len());
     for (pid, process) in (1_u32..).zip(&plan.processes) {
         processes.push(Some(start_process(process, pid, minted)?));
-        print_line!("process {} pid={pid} loaded", process.name);
+        print_line!(
+            "process {} pid={pid} loaded bytes={} check={:016x}",
+            process.name,
+            process.file.len(),
+            ingress_schema::check_number(process.file)
+        );
     }
     Ok(processes)
 }

@@ -23,6 +23,10 @@ use ring::Progress;
 /// Complaints about one process that are printed.
 const COMPLAINTS_MAX: u32 = 16;
 
+/// Ticks of computing without a system call after which a process is told of:
+/// 1 s of the processor, a thousand times what an honest one takes.
+const SILENT_TICKS: u32 = 100;
+
 /// Place of a process in the kernel's table; also its list index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessIndex(pub(crate) usize);
@@ -70,6 +74,8 @@ pub(crate) struct Process {
     /// Calls whose object is gone, to be completed so.
     pub(crate) cancelled: VecDeque<Ticket>,
     complaints: u32,
+    /// Ticks that found it computing since its last system call.
+    silent_ticks: u32,
 }
 
 impl Process {
@@ -86,6 +92,23 @@ impl Process {
             sleeps: [None; PROCESS_TIMER_SLEEP_WAITER_LIMIT],
             cancelled: VecDeque::new(),
             complaints: 0,
+            silent_ticks: 0,
+        }
+    }
+
+    /// It makes a system call.
+    pub(crate) fn calls(&mut self) {
+        self.silent_ticks = 0;
+    }
+
+    /// A tick finds it computing at `rip`. Nobody else may ever hear of it, so
+    /// one that does nothing else is told of, once.
+    pub(crate) fn computes(&mut self, rip: u64) {
+        self.silent_ticks = self.silent_ticks.saturating_add(1);
+        if self.silent_ticks == SILENT_TICKS {
+            self.complain(format_args!(
+                "has computed for {SILENT_TICKS} ticks without a system call: rip={rip:#x}"
+            ));
         }
     }
 

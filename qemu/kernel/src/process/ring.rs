@@ -19,6 +19,8 @@ pub(crate) struct Corrupt;
 pub(super) struct Progress {
     submissions_taken: u32,
     completions_posted: u32,
+    /// Submissions that were taken and have no completion yet.
+    pending: u32,
 }
 
 impl Process {
@@ -33,6 +35,7 @@ impl Process {
                 let submission = page.submission(*taken);
                 *taken = taken.wrapping_add(1);
                 page.set_submission_head(*taken);
+                self.progress.pending = self.progress.pending.saturating_add(1);
                 Ok(Some(submission))
             }
             Err(recovery) => {
@@ -61,5 +64,11 @@ impl Process {
         page.set_completion(*posted, completion);
         *posted = posted.wrapping_add(1);
         page.set_completion_tail(*posted);
+        self.progress.pending = self.progress.pending.saturating_sub(1);
+    }
+
+    /// Submissions that were taken and have no completion yet.
+    pub(crate) const fn pending(&self) -> u32 {
+        self.progress.pending
     }
 }

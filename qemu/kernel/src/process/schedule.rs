@@ -111,6 +111,7 @@ impl Kernel {
             if now >= self.tick_at {
                 self.tick_at = now.saturating_add(TICK_NANOSECONDS);
                 self.interruptions = 0;
+                self.tick_running();
             }
         }
         if lines & 1 << TERMINAL_LINE != 0 {
@@ -120,6 +121,16 @@ impl Kernel {
             self.interruptions = self.interruptions.saturating_add(1);
         }
         pic::handled(lines);
+    }
+
+    /// Books a tick to the process that computes, if one does.
+    fn tick_running(&mut self) {
+        let (rip, _) = user_context::place();
+        if let Some(process) = self.running.and_then(|index| self.process_mut(index))
+            && process.waiting == Waiting::Nothing
+        {
+            process.computes(rip);
+        }
     }
 
     /// Lets the lines through that [`Kernel::handle_interrupts`] knows.

@@ -20,6 +20,9 @@ const REJECTED: u64 = u64::MAX;
 /// whatever process runs next to be resumed.
 pub(crate) fn handle(kernel: &mut Kernel, index: ProcessIndex) {
     let (number, first, second) = user_context::system_call();
+    if let Some(process) = kernel.process_mut(index) {
+        process.calls();
+    }
     match number {
         EXIT => {
             kernel.end_process(index, EndReason::Exited(first.cast_signed()));
@@ -58,6 +61,12 @@ fn cap_enter(kernel: &mut Kernel, index: ProcessIndex, least: u64, timeout: u64)
         set_result(u64::from(available));
         kernel.maybe_yield();
         return;
+    }
+    let pending = process.pending();
+    if timeout == WAIT_FOR_EVER && available.saturating_add(pending) < least {
+        process.complain(format_args!(
+            "waits for ever: for {least} completions, of which {available} are there and {pending} may come"
+        ));
     }
     let deadline = (timeout != WAIT_FOR_EVER).then(|| time::now().saturating_add(timeout));
     process.waiting = Waiting::Completions { least, deadline };

@@ -15,7 +15,7 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "hostile",
@@ -220,5 +220,13 @@ fn beside_the_lanes(session: &mut Session<'_>) -> Result<(), Failure> {
         local.count("status_200") == 1,
         &local.line,
     );
+    guest.machine_mut().await_line(
+        0,
+        "the kernel's word on the process that spins",
+        SLOW_HOST,
+        |line| {
+            line.starts_with("[kernel] process ") && line.contains("ticks without a system call")
+        },
+    )?;
     session.settle(guest, &clients).map(drop)
 }
