@@ -170,6 +170,15 @@ mod tests {
     }
 
     #[test]
+    fn time_that_has_refilled_the_bucket_refills_it_once() {
+        let mut bucket = bucket(2, 1);
+        let late = Instant::from_nanos(10 * TOKEN);
+        take(&mut bucket, late);
+        take(&mut bucket, Instant::ZERO);
+        assert_eq!(bucket.check(late), Err(Span::from_secs(1)));
+    }
+
+    #[test]
     fn looking_takes_nothing() {
         let bucket = bucket(1, 1);
         for _ in 0..9 {
