@@ -265,6 +265,21 @@ fn a_window_that_shrinks_is_waited_for() {
 }
 
 #[test]
+fn a_window_that_stays_shut_over_data_ends_the_connection() {
+    let mut hand = Hand::shake(100);
+    hand.world.stack.send(hand.socket, &[1; 3_000]);
+    hand.wait(1);
+    let shut = segment(TcpControl::None, hand.next, Some(hand.theirs), b"");
+    hand.send(tcp(shut, |packet| packet.set_window_len(0)));
+    hand.wait(19_000);
+    assert_eq!(hand.hears(), b"", "it is still there");
+    let last = hand.wait(2_000).pop();
+    assert!(last.is_some_and(|seen| seen.rst));
+    let mut buffer = [0; 4];
+    assert_eq!(hand.world.stack.recv(hand.socket, &mut buffer), Recv::Reset);
+}
+
+#[test]
 fn keep_alive_probes_are_answered_and_bring_nothing() {
     let mut hand = Hand::shake(100);
     hand.goes_on();
