@@ -22,13 +22,13 @@ use crate::machine::spec::{Backend, HostPort, Interrupts, Less, MachineSpec, Nic
 use crate::package;
 use crate::record::{Boot, Chart, Check, Figure, ProbeRow, Record};
 
-/// How long a machine may take for what it does by itself in a moment: shared hosts stall.
+/// How long a machine may take for what it does by itself in a moment: shared hosts stall. It
+/// is longer than the service lets any client be silent, and than QEMU's user network goes on
+/// sending what was lost.
 pub(crate) const SLOW_HOST: Duration = Duration::from_secs(120);
 
-/// How long counts may take to agree, and a machine to end: longer than the longest time
-/// that the service lets a client be silent, and than QEMU's user network goes on sending what
-/// was lost.
-const SETTLE_WITHIN: Duration = Duration::from_secs(120);
+/// How long it is awaited where a check has failed already.
+const FALLEN: Duration = Duration::from_secs(10);
 
 /// How long a service that clients left in disorder must have nothing more to say, once
 /// nothing is on its way to it.
@@ -155,6 +155,16 @@ impl<'bench> Session<'bench> {
             held,
             detail: detail.to_string(),
         });
+    }
+
+    /// How long something is awaited that the guest does in a moment: long, for the host may
+    /// be slow. Once a check has failed the verdict has fallen, and a short time will do.
+    pub(crate) fn patience(&self) -> Duration {
+        if self.record.checks.iter().all(|check| check.held) {
+            SLOW_HOST
+        } else {
+            FALLEN
+        }
     }
 
     /// Asserts that two figures are equal.
@@ -325,13 +335,14 @@ impl<'bench> Session<'bench> {
         clients: &ClientCounts,
     ) -> Result<Evidence, Failure> {
         self.step("settle and compare the counts");
-        let flows_ended = guest.machine().await_no_flow(SETTLE_WITHIN);
+        let within = self.patience();
+        let flows_ended = guest.machine().await_no_flow(within);
         self.check(
             "every connection of the clients' has ended",
             flows_ended,
-            format_args!("within {SETTLE_WITHIN:?}"),
+            format_args!("within {within:?}"),
         );
-        let mut evidence = guest.quiescent(SETTLE_WITHIN, |evidence| {
+        let mut evidence = guest.quiescent(within, |evidence| {
             Lane::ALL
                 .iter()
                 .all(|lane| evidence.all_released(*lane) && clients.agree(evidence, *lane))
@@ -351,7 +362,7 @@ impl<'bench> Session<'bench> {
         clients: &ClientCounts,
     ) -> Result<Evidence, Failure> {
         self.step("await the end of the drain and compare the counts");
-        let exit = guest.machine_mut().wait_exit(SETTLE_WITHIN)?;
+        let exit = guest.machine_mut().wait_exit(SLOW_HOST)?;
         self.note_end(&guest, exit);
         let lines = guest.machine().console().lines();
         let last = lines
@@ -373,11 +384,11 @@ impl<'bench> Session<'bench> {
         evidence: &Evidence,
         clients: &ClientCounts,
     ) -> Result<(), Failure> {
-        let exit = guest.machine_mut().wait_exit(SETTLE_WITHIN)?;
+        let exit = guest.machine_mut().wait_exit(SLOW_HOST)?;
         self.note_end(&guest, exit);
         guest
             .machine_mut()
-            .await_exit(MachineExit::Success, SETTLE_WITHIN)?;
+            .await_exit(MachineExit::Success, SLOW_HOST)?;
         self.judge(&guest, evidence, clients)
     }
 

@@ -8,7 +8,7 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
-use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "lane-selection",
@@ -135,7 +135,7 @@ fn fed(
     what: &str,
     expected: [u64; 3],
 ) -> Result<(), Failure> {
-    let evidence = guest.quiescent(SLOW_HOST, |evidence| {
+    let evidence = guest.quiescent(session.patience(), |evidence| {
         Lane::ALL.iter().all(|lane| clients.agree(evidence, *lane))
     })?;
     let names = match what {
