@@ -8,12 +8,13 @@ use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
+use crate::load::account::Account;
 use crate::load::flood::{Flood, Flooded};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::load::watch::{count, watch};
 use crate::record::Chart;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "slow-clients",
@@ -58,6 +59,18 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Waits until nothing of an attack is left, so that the next one is measured alone.
+fn rest(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts, name: &str) {
+    let mut account = Account::of(guest.public());
+    let rested = account.rests();
+    clients.lane(Lane::Anonymous).add(&account.tally);
+    session.check(
+        format!("{name}: the public lane comes to rest"),
+        rested,
+        format_args!("within {SLOW_HOST:?}"),
+    );
+}
+
 fn attack(
     session: &mut Session<'_>,
     guest: &mut Guest,
@@ -79,6 +92,7 @@ fn attack(
     let mut asked = Flooded::default();
     let watched = watch(guest, HELD_FOR, |_| asked = public.run())?;
     let held = slow.finish();
+    rest(session, guest, clients, name);
     clients.lane(Lane::Anonymous).add(&asked.tally);
     count(clients, &watched);
     watched.judge(session, name);

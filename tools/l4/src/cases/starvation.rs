@@ -87,12 +87,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 /// Waits until nothing of a load is left, so that the next one is measured alone.
 fn rest(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts, name: &str) {
     let mut account = Account::of(guest.public());
-    let rested = account.until(|lanes| {
-        let of = |counter| lanes.of(Lane::Anonymous, counter);
-        // This request, and the sampler's.
-        matches!((of("serving"), of("waiting")), (Some(serving), Some(waiting))
-            if serving + waiting <= 2)
-    });
+    let rested = account.rests();
     clients.lane(Lane::Anonymous).add(&account.tally);
     session.check(
         format!("{name}: the public lane comes to rest"),

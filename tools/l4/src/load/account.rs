@@ -67,6 +67,16 @@ impl Account {
 }
 
 impl Account {
+    /// Waits until the public lane serves no more than this and one other client; whether it
+    /// came to be.
+    pub(crate) fn rests(&mut self) -> bool {
+        self.until(|lanes| {
+            let of = |counter| lanes.of(Lane::Anonymous, counter);
+            matches!((of("serving"), of("waiting")), (Some(serving), Some(waiting))
+                if serving + waiting <= 2)
+        })
+    }
+
     /// Waits until a lane has no connection; tells how many it had until then, or nothing if
     /// that did not come to be.
     pub(crate) fn await_free(&mut self, lane: Lane) -> Option<u64> {
