@@ -122,7 +122,8 @@ impl Shares {
             let end = ends.peek().copied().or(self.0.last());
             let Some(end) = end else { break };
             let wait_ns = end.waited.wait_ns.saturating_sub(begin.waited.wait_ns);
-            most = most.max(Duration::from_nanos(wait_ns) + (end.stood - begin.stood));
+            let stood = end.stood.saturating_sub(begin.stood);
+            most = most.max(Duration::from_nanos(wait_ns) + stood);
         }
         length.saturating_sub(most)
     }
@@ -161,5 +162,7 @@ mod tests {
         let waited = shares.0.last().unwrap().waited;
         shares.read(ms(2_000), waited);
         assert_eq!(shares.given_of(ms(1_500)), ms(1_500 - 1_000 - 100));
+        shares.read(ms(2_020), waited);
+        assert_eq!(shares.given_of(ms(0)), ms(0), "where nothing was answered");
     }
 }
