@@ -29,12 +29,13 @@ GUEST_FEATURES := --features remote-session-web-ui/capos,hostile/guest
 HOST_ONLY := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 -p harness-net
 GUEST_LIBS := -p harness-kernel -p ingress-probe -p hostile
 HOST := $(HOST_ONLY) $(GUEST_LIBS)
+SMALL := thumbv7em-none-eabi
 BROKEN := broken-lane-from-header broken-leak-on-cancel
 SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
 	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
 
 .PHONY: help setup setup-run setup-check guest smoke tools broken run-l4 attack soak negative-controls \
-	run test unit check fmt-check clippy doc deny bench clean
+	run test unit check fmt-check clippy small doc deny bench clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -113,7 +114,7 @@ unit: setup-run ## The tests of every crate, on the host
 
 test: unit run-l4 ## Every crate's tests and the proof matrix
 
-check: fmt-check clippy doc deny ## Formatting, lints, documentation, dependencies
+check: fmt-check clippy small doc deny ## Formatting, lints, small machines, documentation, dependencies
 
 fmt-check: setup-run ## Formatting
 	$(CARGO) fmt --all --check
@@ -124,6 +125,11 @@ clippy: setup-run ## Lints
 	$(CARGO) clippy --locked $(HOST_ONLY) --all-targets -- -D warnings
 	$(CARGO) clippy --locked $(GUEST_LIBS) --lib --tests -- -D warnings
 	$(CARGO) clippy --locked --release $(GUEST) $(GUEST_FEATURES) -- -D warnings
+
+# No 64-bit words, no 64-bit atomics, no standard library.
+small: ## The ledger for a machine that has little
+	@rustup --quiet target add $(SMALL)
+	$(CARGO) check --locked -p ingress-ledger --target $(SMALL)
 
 doc: setup-run ## The documentation of every crate
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(HOST)
