@@ -60,8 +60,9 @@ impl Evidence {
 
     /// Whether a lane has every permit back, or never had any.
     pub(crate) fn all_released(&self, lane: Lane) -> bool {
-        let of = |counter| self.lane(counter, lane).ok();
-        !self.enabled(lane) || of("conns_released") == of("conns_admitted")
+        let admitted = self.lane("conns_admitted", lane);
+        let released = self.lane("conns_released", lane);
+        !self.enabled(lane) || admitted.is_ok_and(|count| released.is_ok_and(|back| back == count))
     }
 
     /// Whether a lane has a listener: the line of one without shows almost nothing.
@@ -125,6 +126,25 @@ mod tests {
         assert_eq!(evidence.text("release_balanced").unwrap(), "true");
         let statuses = evidence.statuses(Lane::Anonymous);
         assert_eq!(statuses, BTreeMap::from([(200, 2), (429, 1)]));
+    }
+
+    #[test]
+    fn permits_are_back_where_both_counts_say_so_or_there_is_no_lane() {
+        for (line, back) in [
+            ("conns_admitted_anonymous=3", true),
+            ("rate_anonymous=unmetered", false),
+            (
+                "rate_anonymous=unmetered conns_admitted_anonymous=3 conns_released_anonymous=2",
+                false,
+            ),
+            (
+                "rate_anonymous=unmetered conns_admitted_anonymous=3 conns_released_anonymous=3",
+                true,
+            ),
+        ] {
+            let evidence = Evidence::parse(&format!("[web-ui] evidence {line}")).unwrap();
+            assert_eq!(evidence.all_released(Lane::Anonymous), back, "{line}");
+        }
     }
 
     #[test]
