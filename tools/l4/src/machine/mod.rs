@@ -215,7 +215,8 @@ impl Machine {
     /// could still reach it; whether that came to be in time.
     pub(crate) fn await_no_flow(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
-        while self.host.iter().any(|address| flows::count(*address) > 0) {
+        let is_free = |address: &SocketAddr| flows::count(*address).is_ok_and(|count| count == 0);
+        while !self.host.iter().all(is_free) {
             if Instant::now() > deadline {
                 return false;
             }
