@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
-use crate::load::account::Account;
+use crate::load::account::rest;
 use crate::load::flood::{Flood, Flooded};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::load::watch::{count, watch};
 use crate::record::Chart;
-use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::session::{ClientCounts, Counting, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
     name: "slow-clients",
@@ -57,18 +57,6 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let timed_out = evidence.lane("timed_out", Lane::Anonymous)?;
     session.check("slow clients run into deadlines", timed_out > 0, timed_out);
     Ok(())
-}
-
-/// Waits until nothing of an attack is left, so that the next one is measured alone.
-fn rest(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts, name: &str) {
-    let mut account = Account::of(guest.public());
-    let rested = account.rests();
-    clients.lane(Lane::Anonymous).add(&account.tally);
-    session.check(
-        format!("{name}: the public lane comes to rest"),
-        rested,
-        format_args!("within {SLOW_HOST:?}"),
-    );
 }
 
 fn attack(

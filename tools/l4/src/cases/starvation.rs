@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::http::{self, Tally, Wire};
 use crate::lane::Lane;
-use crate::load::account::Account;
+use crate::load::account::rest;
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::load::storm;
 use crate::load::watch::{count, watch};
 use crate::record::Chart;
-use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::session::{ClientCounts, Counting, Sabotage, Session};
 use crate::tool::wrk;
 
 pub(crate) const CASE: Case = Case {
@@ -82,18 +82,6 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     });
     sampler.record(session, &mut clients);
     session.settle(guest, &clients).map(drop)
-}
-
-/// Waits until nothing of a load is left, so that the next one is measured alone.
-fn rest(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts, name: &str) {
-    let mut account = Account::of(guest.public());
-    let rested = account.rests();
-    clients.lane(Lane::Anonymous).add(&account.tally);
-    session.check(
-        format!("{name}: the public lane comes to rest"),
-        rested,
-        format_args!("within {SLOW_HOST:?}"),
-    );
 }
 
 /// `wrk`, which takes little of the processor that it shares with the guest.

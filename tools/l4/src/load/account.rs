@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::guest::Guest;
 use crate::http::{Pinned, Tally};
 use crate::lane::Lane;
-use crate::session::SLOW_HOST;
+use crate::session::{ClientCounts, SLOW_HOST, Session};
 
 /// Between two looks while something is awaited.
 const PACE: Duration = Duration::from_millis(20);
@@ -64,18 +65,6 @@ impl Account {
             std::thread::sleep(PACE);
         }
     }
-}
-
-impl Account {
-    /// Waits until the public lane serves no more than this and one other client; whether it
-    /// came to be.
-    pub(crate) fn rests(&mut self) -> bool {
-        self.until(|lanes| {
-            let of = |counter| lanes.of(Lane::Anonymous, counter);
-            matches!((of("serving"), of("waiting")), (Some(serving), Some(waiting))
-                if serving + waiting <= 2)
-        })
-    }
 
     /// Waits until a lane has no connection; tells how many it had until then, or nothing if
     /// that did not come to be.
@@ -88,6 +77,28 @@ impl Account {
         .then_some(had)
         .flatten()
     }
+}
+
+/// Asserts that the public lane comes to rest: that it serves no more than whoever asks for
+/// the account and one other client. What is loaded next is then measured alone.
+pub(crate) fn rest(
+    session: &mut Session<'_>,
+    guest: &Guest,
+    clients: &mut ClientCounts,
+    after: &str,
+) {
+    let mut account = Account::of(guest.public());
+    let rested = account.until(|lanes| {
+        let of = |counter| lanes.of(Lane::Anonymous, counter);
+        matches!((of("serving"), of("waiting")), (Some(serving), Some(waiting))
+            if serving + waiting <= 2)
+    });
+    clients.lane(Lane::Anonymous).add(&account.tally);
+    session.check(
+        format!("{after}: the public lane comes to rest"),
+        rested,
+        format_args!("within {SLOW_HOST:?}"),
+    );
 }
 
 impl Lanes {
