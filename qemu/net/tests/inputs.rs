@@ -115,18 +115,29 @@ fn watch(world: &World) {
     wire.card_room = 4_096;
 }
 
-fn seen(world: &World) -> Vec<Seen> {
+/// What the stack has sent since [`watch`].
+fn watched(world: &World) -> Vec<Vec<u8>> {
     let mut wire = world.wire.borrow_mut();
     wire.to_peer.clear();
-    let seen = wire.seen.take().unwrap();
-    seen.iter().filter_map(|frame| parse(frame)).collect()
+    wire.seen.take().unwrap()
+}
+
+fn seen(world: &World) -> Vec<Seen> {
+    watched(world)
+        .iter()
+        .filter_map(|sent| parse(sent))
+        .collect()
+}
+
+fn deliver(world: &mut World, frame: Vec<u8>) {
+    watch(world);
+    world.wire.borrow_mut().to_stack.push_back(frame);
+    world.poll_stack();
 }
 
 /// What the stack answers at once.
 fn send(world: &mut World, frame: Vec<u8>) -> Vec<Seen> {
-    watch(world);
-    world.wire.borrow_mut().to_stack.push_back(frame);
-    world.poll_stack();
+    deliver(world, frame);
     seen(world)
 }
 
@@ -460,21 +471,11 @@ fn address_resolution_is_answered_for_our_own_address_alone() {
         arp(2, ([2, 0, 0, 0, 0, 9], own), [10, 0, 2, 99]),
     ];
     for frame in quiet {
-        watch(&hand.world);
-        hand.world
-            .wire
-            .borrow_mut()
-            .to_stack
-            .push_back(frame.clone());
-        hand.world.poll_stack();
-        let sent = hand.world.wire.borrow_mut().seen.take().unwrap();
-        assert!(sent.is_empty(), "{frame:?}");
+        deliver(&mut hand.world, frame.clone());
+        assert!(watched(&hand.world).is_empty(), "{frame:?}");
     }
-    watch(&hand.world);
-    let question = arp(1, (PEER_MAC, peer), own);
-    hand.world.wire.borrow_mut().to_stack.push_back(question);
-    hand.world.poll_stack();
-    let sent = hand.world.wire.borrow_mut().seen.take().unwrap();
+    deliver(&mut hand.world, arp(1, (PEER_MAC, peer), own));
+    let sent = watched(&hand.world);
     assert_eq!(sent.len(), 1);
     assert_eq!(
         (&sent[0][..6], &sent[0][22..28]),
