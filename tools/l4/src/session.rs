@@ -327,8 +327,8 @@ impl<'bench> Session<'bench> {
     }
 
     /// Waits until nothing is on its way to the service, until it is quiescent, has every
-    /// permit back and agrees with `clients`; ends the machine in
-    /// order, and asserts what every case must always show. Tells the last evidence.
+    /// permit back and agrees with `clients`; ends the machine in order, and asserts what every
+    /// case must always show. Tells the last evidence.
     pub(crate) fn settle(
         &mut self,
         mut guest: Guest,

@@ -151,7 +151,7 @@ fn end(guest: &mut Guest) -> Result<MachineExit, Failure> {
         // A machine that is ending hears nothing more.
         drop(guest.probe()?.say(hostile::END));
     }
-    guest.machine_mut().wait_exit(Duration::from_secs(5))
+    guest.machine_mut().wait_exit(SLOW_HOST)
 }
 
 fn judge(session: &mut Session<'_>, lines: &[String], process: &str, deed: &Deed) {

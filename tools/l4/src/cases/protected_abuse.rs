@@ -325,8 +325,8 @@ fn local_occupancy(
     Ok(())
 }
 
-/// Holds the local lane in full and asks it; tells whether and how it refused. Where the host is so slow
-/// that the held connections' time was over before it was asked, once more.
+/// Holds the local lane in full and asks it; tells whether and how it refused. Where the host
+/// is so slow that the held connections' time was over before it was asked, once more.
 fn local_held(guest: &mut Guest, clients: &mut ClientCounts) -> Result<(bool, String), Failure> {
     let begun = Instant::now();
     loop {
