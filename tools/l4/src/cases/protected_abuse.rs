@@ -34,6 +34,17 @@ pub(crate) const CASE: Case = Case {
 
 /// How long the flood goes on at least, so that the rate is seen beside the burst.
 const FLOOD_TIME: Duration = Duration::from_secs(3);
+/// Every counter of a refusal.
+const REFUSALS: [&str; 8] = [
+    "overload_rate_limited",
+    "overload_per_connection_limit",
+    "overload_lane_pool_full",
+    "overload_aggregate_full",
+    "overload_byte_budget_exhausted",
+    "overload_deadline_exceeded",
+    "overload_clock_lost",
+    "conns_refused",
+];
 /// Connections that a holder tries to keep: more than any protected lane may have.
 const HOLDERS: usize = 40;
 
@@ -43,9 +54,17 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         counting: Counting::AtMost,
         ..ClientCounts::default()
     };
+    provider_pipeline(session, &mut guest, &mut clients)?;
     provider_rate(session, &mut guest, &mut clients)?;
     provider_occupancy(session, &mut guest, &mut clients)?;
-    provider_pipeline(session, &guest, &mut clients)?;
+    let between = at_rest(session, &mut guest, &clients)?;
+    for (counter, count) in refused(&between, Lane::LocalHealth)? {
+        session.check_equal(
+            format!("own counters only: a provider flood leaves local_health's {counter}"),
+            count,
+            0,
+        );
+    }
     local_rate(session, &mut guest, &mut clients)?;
     local_occupancy(session, &mut guest, &mut clients)?;
     let bytes_max = guest.policy("total_bytes")?;
@@ -65,7 +84,22 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     for (lane, slots, conns) in ceilings {
         bounded(session, &evidence, lane, slots, conns)?;
     }
-    own_counters_only(session, &evidence)?;
+    let before = refused(&between, Lane::ProviderHealth)?;
+    let after = refused(&evidence, Lane::ProviderHealth)?;
+    for ((counter, before), (_, after)) in before.into_iter().zip(after) {
+        session.check_equal(
+            format!("own counters only: a local flood leaves provider_health's {counter}"),
+            after,
+            before,
+        );
+    }
+    for (counter, count) in refused(&evidence, Lane::Anonymous)? {
+        session.check_equal(
+            format!("own counters only: no flood adds to anonymous' {counter}"),
+            count,
+            0,
+        );
+    }
     let bytes = evidence.count("bytes_high_water")?;
     session.check(
         "in-flight bytes: never more than the budget",
@@ -78,6 +112,26 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         0,
     );
     exempt(session)
+}
+
+/// The service's evidence once it has every connection back.
+fn at_rest(
+    session: &Session<'_>,
+    guest: &mut Guest,
+    clients: &ClientCounts,
+) -> Result<Evidence, Failure> {
+    guest.quiescent(session.patience(), |evidence| {
+        let rests = |lane| evidence.all_released(lane) && clients.agree(evidence, lane);
+        Lane::ALL.into_iter().all(rests)
+    })
+}
+
+/// What a lane has refused, by its counters.
+fn refused(evidence: &Evidence, lane: Lane) -> Result<Vec<(&'static str, u64)>, Failure> {
+    REFUSALS
+        .iter()
+        .map(|counter| Ok((*counter, evidence.lane(counter, lane)?)))
+        .collect()
 }
 
 /// Back-to-back requests over the budget, until the others have been served beside them.
@@ -214,21 +268,15 @@ fn provider_occupancy(
     Ok(())
 }
 
-/// Many requests at once on one connection, once the lane has room for it.
+/// Many requests at once on the first connection of all: what is in flight is that
+/// connection's alone.
 fn provider_pipeline(
     session: &mut Session<'_>,
-    guest: &Guest,
+    guest: &mut Guest,
     clients: &mut ClientCounts,
 ) -> Result<(), Failure> {
     session.step("many requests at once on one provider connection");
-    let mut account = Account::of(guest.public());
-    let free = account.await_free(Lane::ProviderHealth);
-    clients.lane(Lane::Anonymous).add(&account.tally);
-    session.check(
-        "the provider lane has every connection back",
-        free.is_some(),
-        format_args!("within {SLOW_HOST:?}"),
-    );
+    let limit = guest.policy("provider_per_conn")?;
     let request = http::keep("GET", "/healthz");
     let bytes = request.repeat(24);
     let mut answered = Tally::default();
@@ -245,16 +293,27 @@ fn provider_pipeline(
         Ok(())
     });
     clients.lane(Lane::ProviderHealth).add(&answered);
-    let typed = answered
-        .statuses
-        .keys()
-        .all(|status| matches!(status, 200 | 429 | 503));
-    session.check(
-        "per connection: pipelined requests get 200 or a typed overload",
-        answered.responses() > 0 && typed,
+    session.check_equal(
+        "per connection: each of 24 requests at once is served, or refused for the rate",
+        answered.of(200) + answered.of(429),
+        24,
+    );
+    let evidence = at_rest(session, guest, clients)?;
+    session.check_equal(
+        "per connection: the provider lane has no more than that in flight",
+        in_flight_most(&evidence, Lane::ProviderHealth)?,
+        limit,
+    );
+    session.figure(
+        "24 requests at once on one provider connection",
         format_args!("{:?}, {sent:?}", answered.statuses),
     );
     Ok(())
+}
+
+/// The most requests that a lane had admitted at one time, or more.
+fn in_flight_most(evidence: &Evidence, lane: Lane) -> Result<u64, Failure> {
+    Ok(evidence.lane("high_water", lane)? + evidence.lane("waiting_high_water", lane)?)
 }
 
 fn local_rate(
@@ -383,28 +442,6 @@ fn bounded(
         format!("sustained rate: {} counts what it refuses", lane.key()),
         limited > 0,
         limited,
-    );
-    Ok(())
-}
-
-/// Nobody's flood shows in the public lane's overloads.
-fn own_counters_only(session: &mut Session<'_>, evidence: &Evidence) -> Result<(), Failure> {
-    for kind in [
-        "lane_pool_full",
-        "rate_limited",
-        "aggregate_full",
-        "byte_budget_exhausted",
-    ] {
-        session.check_equal(
-            format!("own counters only: anonymous has no {kind}"),
-            evidence.lane(&format!("overload_{kind}"), Lane::Anonymous)?,
-            0,
-        );
-    }
-    session.check_equal(
-        "own counters only: no public connection was refused",
-        evidence.lane("conns_refused", Lane::Anonymous)?,
-        0,
     );
     Ok(())
 }
