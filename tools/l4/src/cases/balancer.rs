@@ -131,7 +131,7 @@ fn drained(session: &mut Session<'_>) -> Result<(), Failure> {
         served.as_ref().is_ok_and(|one| one.status == 200),
         http::told(&served),
     );
-    let took = drain(&mut guest, &mut clients, &haproxy)?;
+    let took = drain(session, &mut guest, &mut clients, &haproxy)?;
     let flooded = flooding.finish();
     session.check(
         "HAProxy takes the draining guest out",
@@ -165,13 +165,21 @@ fn drain_within(grace: Duration) -> String {
 
 /// Begins the drain; tells how long HAProxy took to see it.
 fn drain(
+    session: &mut Session<'_>,
     guest: &mut Guest,
     clients: &mut ClientCounts,
     haproxy: &Haproxy,
 ) -> Result<Option<Duration>, Failure> {
     let begun = Instant::now();
     guest.ask(clients.lane(Lane::LocalHealth), &drain_within(GRACE))?;
+    let provider = clients.lane(Lane::ProviderHealth);
+    let answer = http::counted(provider, guest.provider(), &http::once("GET", "/healthz"));
     let seen = haproxy.await_state("DOWN");
+    session.check(
+        "the provider's health is answered 503 in the drain",
+        answer.as_ref().is_ok_and(|one| one.status == 503),
+        http::told(&answer),
+    );
     Ok(seen.map(|_| begun.elapsed()))
 }
 
