@@ -61,13 +61,24 @@ impl Run {
         .map_err(|error| Failure::host("handling Ctrl-C", error))?;
         let mut guest = Guest::new(Machine::boot(&self.spec(artefacts)?)?, 0);
         guest.await_ready()?;
-        println!("  public    http://{}/", guest.public());
-        println!("  provider  http://{}/healthz", guest.provider());
-        println!(
-            "  local     127.0.0.1:{} inside the guest alone",
-            Lane::LocalHealth.port()
-        );
-        println!("  Ctrl-C drains the service and ends the machine.");
+        // The policy line speaks of the lanes that there are, and of no others.
+        let has = |lane: Lane| guest.policy(&format!("{}_conns", lane.target())).is_ok();
+        let drains = has(Lane::LocalHealth);
+        if has(Lane::Anonymous) {
+            println!("  public    http://{}/", guest.public());
+        }
+        if has(Lane::ProviderHealth) {
+            println!("  provider  http://{}/healthz", guest.provider());
+        }
+        if drains {
+            println!(
+                "  local     127.0.0.1:{} inside the guest alone",
+                Lane::LocalHealth.port()
+            );
+            println!("  Ctrl-C drains the service and ends the machine.");
+        } else {
+            println!("  Ctrl-C ends the machine; a drain needs the local lane.");
+        }
         let mut asked = false;
         loop {
             match guest.machine_mut().wait_exit(Duration::from_millis(200)) {
@@ -84,12 +95,12 @@ impl Run {
             }
             match interrupts.load(Ordering::Acquire) {
                 0 => {}
-                1 if !asked => {
+                1 if !asked && drains => {
                     asked = true;
                     println!("\n  draining; Ctrl-C again ends the machine at once");
                     guest.probe()?.say("post local /drain")?;
                 }
-                1 => {}
+                1 if drains => {}
                 _ => {
                     guest.machine_mut().kill();
                     return Ok(());
