@@ -170,27 +170,24 @@ impl Guest {
         }
     }
 
-    /// Waits until no further evidence line comes for `calm`, and tells the last one: what
-    /// clients left behind may still be ending when the counts already agree.
-    pub(crate) fn calm(&mut self, mut evidence: Evidence, calm: Duration) -> Evidence {
-        let console = self.machine.console().clone();
-        let limit = Instant::now() + calm * 20;
-        let mut from = console.mark();
-        if let Some(line) = console
-            .lines()
-            .iter()
-            .rev()
-            .find_map(|line| Evidence::parse(&line.text))
-        {
-            evidence = line;
+    /// Has the service drain without a grace: it takes no further connection, ends what it
+    /// has, and then itself. A local lane past its bounds is asked again.
+    pub(crate) fn drain(&mut self) -> Result<(), Failure> {
+        let command = "post local /drain body=grace_ms=0";
+        let begun = Instant::now();
+        loop {
+            let reply = self.tell(command)?;
+            if reply.count("status_202") > 0 {
+                return Ok(());
+            }
+            if begun.elapsed() > SLOW_HOST {
+                return Err(Failure::Probe {
+                    command: command.into(),
+                    cause: format!("the drain never began: {}", reply.line),
+                });
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
-        while Instant::now() < limit {
-            let found = console.wait(from, calm, |line| Evidence::parse(line).is_some());
-            let Ok((index, line)) = found else { break };
-            from = index + 1;
-            evidence = Evidence::parse(&line.text).unwrap_or(evidence);
-        }
-        evidence
     }
 
     /// Waits until the kernel's last evidence on its memory is of a guest at rest: until it has
