@@ -147,21 +147,13 @@ fn drained(session: &mut Session<'_>) -> Result<(), Failure> {
         .status(200, flooded.tally.of(200));
     drop(haproxy);
     // Whoever has been waited for has left; the grace may end.
-    guest.ask(
-        clients.lane(Lane::LocalHealth),
-        &drain_within(Duration::ZERO),
-    )?;
+    guest.drain()?;
     session.settle_drained(guest, &clients).map(drop)
 }
 
 /// How long the drained guest is to take what HAProxy still sends: longer than HAProxy could
 /// take to see it on any host.
 const GRACE: Duration = Duration::from_secs(600);
-
-/// The command that drains the guest.
-fn drain_within(grace: Duration) -> String {
-    format!("post local /drain body=grace_ms={}", grace.as_millis())
-}
 
 /// Begins the drain; tells how long HAProxy took to see it.
 fn drain(
@@ -171,7 +163,8 @@ fn drain(
     haproxy: &Haproxy,
 ) -> Result<Option<Duration>, Failure> {
     let begun = Instant::now();
-    guest.ask(clients.lane(Lane::LocalHealth), &drain_within(GRACE))?;
+    let command = format!("post local /drain body=grace_ms={}", GRACE.as_millis());
+    guest.ask(clients.lane(Lane::LocalHealth), &command)?;
     let provider = clients.lane(Lane::ProviderHealth);
     let answer = http::counted(provider, guest.provider(), &http::once("GET", "/healthz"));
     let seen = haproxy.await_state("DOWN");

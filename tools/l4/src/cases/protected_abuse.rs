@@ -57,7 +57,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     provider_pipeline(session, &mut guest, &mut clients)?;
     provider_rate(session, &mut guest, &mut clients)?;
     provider_occupancy(session, &mut guest, &mut clients)?;
-    let between = at_rest(session, &mut guest, &clients)?;
+    let between = session.at_rest(&mut guest, &clients)?;
     for (counter, count) in refused(&between, Lane::LocalHealth)? {
         session.check_equal(
             format!("own counters only: a provider flood leaves local_health's {counter}"),
@@ -112,18 +112,6 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         0,
     );
     exempt(session)
-}
-
-/// The service's evidence once it has every connection back.
-fn at_rest(
-    session: &Session<'_>,
-    guest: &mut Guest,
-    clients: &ClientCounts,
-) -> Result<Evidence, Failure> {
-    guest.quiescent(session.patience(), |evidence| {
-        let rests = |lane| evidence.all_released(lane) && clients.agree(evidence, lane);
-        Lane::ALL.into_iter().all(rests)
-    })
 }
 
 /// What a lane has refused, by its counters.
@@ -298,7 +286,7 @@ fn provider_pipeline(
         answered.of(200) + answered.of(429),
         24,
     );
-    let evidence = at_rest(session, guest, clients)?;
+    let evidence = session.at_rest(guest, clients)?;
     session.check_equal(
         "per connection: the provider lane has no more than that in flight",
         in_flight_most(&evidence, Lane::ProviderHealth)?,

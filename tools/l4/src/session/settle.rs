@@ -25,11 +25,7 @@ impl Session<'_> {
             flows_ended,
             format_args!("within {within:?}"),
         );
-        let evidence = guest.quiescent(within, |evidence| {
-            Lane::ALL
-                .iter()
-                .all(|lane| evidence.all_released(*lane) && clients.agree(evidence, *lane))
-        })?;
+        let evidence = self.at_rest(&mut guest, clients)?;
         // A connection whose client was reset may still be on its way through QEMU: the counts
         // are final when the service takes no more.
         if clients.counting == Counting::AtMost && evidence.enabled(Lane::LocalHealth) {
@@ -39,6 +35,19 @@ impl Session<'_> {
         guest.ask_to_end()?;
         self.ended(guest, &evidence, clients)?;
         Ok(evidence)
+    }
+
+    /// The service's evidence once it is quiescent, has every permit back and agrees with
+    /// `clients`.
+    pub(crate) fn at_rest(
+        &self,
+        guest: &mut Guest,
+        clients: &ClientCounts,
+    ) -> Result<Evidence, Failure> {
+        guest.quiescent(self.patience(), |evidence| {
+            let rests = |lane| evidence.all_released(lane) && clients.agree(evidence, lane);
+            Lane::ALL.into_iter().all(rests)
+        })
     }
 
     /// Asserts the same of a machine that ends by itself, because its service was drained.
