@@ -29,8 +29,9 @@ use crate::buffers::{Buffers, ReceiveWindow, SendWindow};
 use crate::evidence::Evidence;
 use crate::ids::ConnId;
 use crate::output::Sent;
-use crate::record::{Operations, Phase};
+use crate::record::{Operations, Phase, Record};
 pub use crate::state::{Config, Now, StartError, State, WallClock};
+use crate::table::list_of;
 
 /// How long the service is quiet before its evidence is due.
 const SETTLE: Span = Span::from_millis(100);
@@ -180,24 +181,68 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         self.dispatch(now);
     }
 
-    /// The next thing to do; lanes take turns.
+    /// The next thing to do: for the protected lanes first (INV-ORDER).
     pub fn next_action(&mut self) -> Option<Action> {
-        for _ in Lane::ALL {
-            self.state.turn = (self.state.turn.saturating_add(1)) % 3;
-            let list = u16::from(self.state.turn);
-            while let Some(index) = self.memory.ready.first(list) {
-                self.memory.ready.remove(index);
-                let conn = self.memory.id_of(index)?;
-                let Some(record) = self.memory.record(conn) else {
-                    continue;
-                };
-                let action = take_action(conn, &mut record.wanted, &mut record.outstanding);
-                if !record.wanted.is_empty() {
-                    self.memory.ready.push(list, index);
-                }
-                if action.is_some() {
-                    return action;
-                }
+        self.next_protected_action()
+            .or_else(|| self.next_public_action())
+    }
+
+    /// The next thing to do for a lane that owns a reserve; these lanes take turns.
+    pub fn next_protected_action(&mut self) -> Option<Action> {
+        let order = match self.state.served_last {
+            Lane::LocalHealth => [Lane::ProviderHealth, Lane::LocalHealth],
+            _ => [Lane::LocalHealth, Lane::ProviderHealth],
+        };
+        for lane in order {
+            if let Some(action) = self.next_action_of(lane) {
+                self.state.served_last = lane;
+                return Some(action);
+            }
+        }
+        None
+    }
+
+    /// The next thing to do for the public lane.
+    pub fn next_public_action(&mut self) -> Option<Action> {
+        self.next_action_of(Lane::Anonymous)
+    }
+
+    /// Whether there may be something to do for a lane that owns a reserve.
+    #[must_use]
+    pub fn has_protected_action(&self) -> bool {
+        self.has_action_of(Lane::LocalHealth) || self.has_action_of(Lane::ProviderHealth)
+    }
+
+    /// Whether there may be something to do at all; taking actions tells.
+    #[must_use]
+    pub fn has_action(&self) -> bool {
+        self.has_protected_action() || self.has_action_of(Lane::Anonymous)
+    }
+
+    /// The lane that a connection is charged to, while it has a record.
+    #[must_use]
+    pub fn lane_of(&self, conn: ConnId) -> Option<Lane> {
+        self.memory.peek(conn).map(Record::lane)
+    }
+
+    fn has_action_of(&self, lane: Lane) -> bool {
+        self.memory.ready.first(list_of(lane)).is_some()
+    }
+
+    fn next_action_of(&mut self, lane: Lane) -> Option<Action> {
+        let list = list_of(lane);
+        while let Some(index) = self.memory.ready.first(list) {
+            self.memory.ready.remove(index);
+            let conn = self.memory.id_of(index)?;
+            let Some(record) = self.memory.record(conn) else {
+                continue;
+            };
+            let action = take_action(conn, &mut record.wanted, &mut record.outstanding);
+            if !record.wanted.is_empty() {
+                self.memory.ready.push(list, index);
+            }
+            if action.is_some() {
+                return action;
             }
         }
         None

@@ -60,7 +60,8 @@ pub struct State {
     pub(crate) reported: u64,
     pub(crate) active_at: Instant,
     pub(crate) reported_at: Instant,
-    pub(crate) turn: u8,
+    /// The protected lane that had an action last.
+    pub(crate) served_last: Lane,
 }
 
 impl State {
@@ -90,7 +91,7 @@ impl State {
             reported: 0,
             active_at: Instant::ZERO,
             reported_at: Instant::ZERO,
-            turn: 0,
+            served_last: Lane::ProviderHealth,
         }
     }
 

@@ -25,6 +25,7 @@ use super::clock::Clock;
 use super::console::Console;
 use super::fault::{Fault, exit};
 use super::grants::Entries;
+use super::inbox::Inbox;
 use super::listeners::Listeners;
 use super::refusal::Refusal;
 use super::ring::Ring;
@@ -256,7 +257,8 @@ fn serve(ring: &mut Ring, console: &mut Console, prepared: Prepared) -> Result<(
         sockets: SOCKETS.take()?,
         releases: RELEASE_QUEUE.take()?,
         server: prepared.server,
-        next: None,
+        inbox: Inbox::new(),
+        hurry: 0,
     };
     service.run()
 }

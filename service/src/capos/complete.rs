@@ -1,5 +1,5 @@
-//! What comes back in a turn, told to the server in the kernel's order, all with
-//! the time of that turn.
+//! What comes back, sorted by whose it is, and told to the server with the time of
+//! the turn in which it is told.
 
 use ingress_ledger::AcceptFailure;
 use remote_session_web_ui::buffers::PREFIX;
@@ -8,32 +8,46 @@ use remote_session_web_ui::tag::Tag;
 use remote_session_web_ui::wire::{self, ExceptionKind};
 
 use super::fault::Fault;
+use super::inbox::Class;
 use super::listeners::Listeners;
 use super::outcome::{self, CallFailure};
 use super::ring::Completion;
 use super::serve::Service;
 use super::sockets;
 
-/// Most completions of one turn.
-const COMPLETIONS: usize = capos_config::ring::CQ_ENTRIES as usize;
-
 impl Service<'_> {
-    /// Takes all completions; whether there was any but the clock's.
-    pub(super) fn complete(&mut self) -> Result<bool, Fault> {
-        let mut completions = [None; COMPLETIONS];
-        let mut busy = false;
-        for place in &mut completions {
+    /// Takes what the kernel has completed, and sorts it.
+    pub(super) fn collect(&mut self) -> Result<(), Fault> {
+        while self.inbox.has_room() {
             let Some(completion) = self.ring.pop()? else {
                 break;
             };
             if completion.tag == Tag::Clock {
                 self.clock.answered(completion);
             } else {
-                busy = true;
-                *place = Some(completion);
+                let class = self.class_of(completion.tag);
+                self.inbox.push(class, completion).ok_or(Fault::Inbox)?;
             }
         }
-        for completion in completions.into_iter().flatten() {
+        Ok(())
+    }
+
+    /// A late completion of a connection that is gone is nobody's, and in no hurry.
+    fn class_of(&self, tag: Tag) -> Class {
+        let lane = match tag {
+            Tag::Accept(place) => Listeners::lane_at(place),
+            Tag::Receive(conn) | Tag::Send(conn) | Tag::Close(conn) => self.server.lane_of(conn),
+            Tag::Console | Tag::Release | Tag::Clock | Tag::Boot => return Class::First,
+        };
+        match lane {
+            Some(lane) if lane.is_protected() => Class::First,
+            _ => Class::Public,
+        }
+    }
+
+    /// Tells the server of all completions of a class that wait, oldest first.
+    pub(super) fn tell(&mut self, class: Class) -> Result<(), Fault> {
+        while let Some(completion) = self.inbox.pop(class) {
             match completion.tag {
                 Tag::Accept(place) => self.accepted(place, completion)?,
                 Tag::Receive(conn) => self.received(conn, completion),
@@ -44,7 +58,7 @@ impl Service<'_> {
                 Tag::Clock | Tag::Boot => return Err(Fault::UnknownCompletion),
             }
         }
-        Ok(busy)
+        Ok(())
     }
 
     fn accepted(&mut self, place: u16, completion: Completion) -> Result<(), Fault> {

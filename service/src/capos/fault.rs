@@ -15,6 +15,8 @@ pub(super) enum Fault {
     CompletionQueue,
     /// A completion answers nothing that was asked.
     UnknownCompletion,
+    /// More completions were taken than can be kept; a defect of the service.
+    Inbox,
     /// More slots to give back than there can be; a defect of the service.
     ReleaseQueue,
     /// The memory of the process was asked for twice.
@@ -30,6 +32,7 @@ impl Fault {
             Self::EnterRejected => "the kernel rejected the ring",
             Self::CompletionQueue => "the completion queue is corrupt",
             Self::UnknownCompletion => "a completion answers no call",
+            Self::Inbox => "more completions were taken than can be kept",
             Self::ReleaseQueue => "too many capabilities wait to be released",
             Self::StorageTaken => "the process was started twice",
         }

@@ -20,6 +20,7 @@ mod complete;
 mod console;
 mod fault;
 mod grants;
+mod inbox;
 mod listeners;
 mod outcome;
 mod refusal;

@@ -1,22 +1,24 @@
 //! The serve loop: one turn after the other, one entry into the kernel each.
 //!
 //! ```text
-//!  accepts ─┐                       ┌─ clock    ─▶ now
-//!  releases ┼─▶ SQ ─▶ enter ─▶ CQ ──┼─ accepted ─▶ permit ─▶ record
-//!  actions ─┘        (waits only    ├─ received, sent, failed ─▶ server
-//!                     when idle)    └─ closed   ─▶ record free
+//!  clock, accepts ──┐                                  ┌─ protected: told at once
+//!  protected's calls┼─▶ SQ ─▶ enter ─▶ CQ ─▶ inbox ────┤
+//!  4 public calls ──┘        (waits only               └─ public: told unless a protected
+//!                             when idle)                  lane has something to submit
 //! ```
 //!
-//! A turn's completions are told to the server in the kernel's order, all with
-//! the time of that turn. Nothing here branches on what is in a request.
+//! Keeps INV-ORDER: what a protected lane waits for is told, and what it asks for is submitted,
+//! before the public lane's; an entry carries a few public calls only, so that the next one is
+//! never far; and one entry in [`HURRY_MAX`] + 1 carries public work whatever the others want.
+//! Completions are told with the time of the turn. Nothing here branches on what is in a request.
 
-use remote_session_web_ui::action::Action;
 use remote_session_web_ui::policy::STRUCTURAL_SLOTS;
 use remote_session_web_ui::server::Server;
 
 use super::clock::Clock;
 use super::console::Console;
 use super::fault::Fault;
+use super::inbox::{Class, Inbox};
 use super::listeners::Listeners;
 use super::ring::{Ring, Wait};
 use super::sockets::{CONNS, Releases, Sockets};
@@ -27,6 +29,9 @@ pub(super) const SLOTS: usize = STRUCTURAL_SLOTS as usize;
 const LONGEST_WAIT_NS: u64 = 1_000_000_000;
 /// Wait while the clock cannot be read, or the console takes nothing.
 const BLIND_WAIT_NS: u64 = 10_000_000;
+/// Entries one after the other that carry the protected lanes' calls alone.
+const HURRY_MAX: u8 = 4;
+
 /// The running service.
 pub(super) struct Service<'m> {
     pub(super) ring: &'m mut Ring,
@@ -36,8 +41,9 @@ pub(super) struct Service<'m> {
     pub(super) sockets: &'m mut Sockets,
     pub(super) releases: &'m mut Releases,
     pub(super) server: Server<'m, CONNS, SLOTS>,
-    /// An action that found no room in the ring.
-    pub(super) next: Option<Action>,
+    pub(super) inbox: Inbox,
+    /// Entries since one carried public work.
+    pub(super) hurry: u8,
 }
 
 impl Service<'_> {
@@ -55,7 +61,13 @@ impl Service<'_> {
     fn turn(&mut self) -> Result<(), Fault> {
         self.submit()?;
         self.ring.enter(Wait::Not)?;
-        let busy = self.complete()?;
+        self.collect()?;
+        let busy = !self.inbox.is_empty();
+        self.tell(Class::First)?;
+        self.hurry = self.next_hurry();
+        if self.hurry == 0 {
+            self.tell(Class::Public)?;
+        }
         self.server.tick(self.clock.now());
         self.report();
         if busy || self.has_work() {
@@ -64,12 +76,21 @@ impl Service<'_> {
         self.ring.enter(self.patience())
     }
 
-    /// Whether there is something to submit at once.
-    fn has_work(&mut self) -> bool {
-        if self.next.is_none() {
-            self.next = self.server.next_action();
+    /// The count of hurried entries when the next is one; 0 if it carries public work.
+    fn next_hurry(&self) -> u8 {
+        let hurries = self.server.has_protected_action() && !self.inbox.is_pressed();
+        match self.hurry.saturating_add(1) {
+            next if hurries && next <= HURRY_MAX => next,
+            _ => 0,
         }
-        self.next.is_some() || !self.releases.is_empty() || self.console.has_next()
+    }
+
+    /// Whether there is something to submit or to tell at once.
+    fn has_work(&self) -> bool {
+        self.server.has_action()
+            || !self.inbox.is_empty()
+            || !self.releases.is_empty()
+            || self.console.has_next()
     }
 
     /// How long nothing needs to be done unless something happens.

@@ -99,6 +99,9 @@ pub(crate) struct Kernel {
     /// answered a few entries later.
     cancelled: VecDeque<(u32, Pending)>,
     on_release: Option<Step>,
+    on_entry: Option<(u32, Step)>,
+    /// Connections whose bytes were taken by a send, one for each send, oldest first.
+    pub(crate) sends: Vec<usize>,
     steps: VecDeque<(u64, Step)>,
     due_ns: Option<u64>,
     last_step_ns: u64,
@@ -158,6 +161,8 @@ impl Kernel {
             pending: VecDeque::new(),
             cancelled: VecDeque::new(),
             on_release: None,
+            on_entry: None,
+            sends: Vec::new(),
             steps: VecDeque::new(),
             due_ns: None,
             last_step_ns: SECOND_NS,
@@ -201,6 +206,11 @@ impl Kernel {
     /// Runs `step` in the moment in which the next slot is given back.
     pub(crate) fn on_release(&mut self, step: impl FnOnce(&mut Self) + 'static) {
         self.on_release = Some(Box::new(step));
+    }
+
+    /// Runs `step` so many entries from now, whatever the process is doing.
+    pub(crate) fn on_entry(&mut self, entries: u32, step: impl FnOnce(&mut Self) + 'static) {
+        self.on_entry = Some((entries, Box::new(step)));
     }
 
     /// Runs the process to its end; its exit code and what is left.
@@ -296,6 +306,7 @@ impl Kernel {
             return None;
         }
         self.now_ns += ENTRY_NS;
+        self.count_entry();
         self.take_submissions();
         self.deliver();
         self.watch_for_spinning(least, timeout_ns);
@@ -303,6 +314,14 @@ impl Kernel {
             self.wait(timeout_ns);
         }
         Some(self.available())
+    }
+
+    fn count_entry(&mut self) {
+        match self.on_entry.take() {
+            Some((0, step)) => step(self),
+            Some((left, step)) => self.on_entry = Some((left - 1, step)),
+            None => {}
+        }
     }
 
     /// The clock answers at once in every turn; a turn that brings nothing else

@@ -27,6 +27,7 @@ mod kernel;
 mod lent;
 mod network;
 mod objects;
+mod order;
 mod refusals;
 mod runtime;
 mod scenarios;

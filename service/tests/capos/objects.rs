@@ -146,6 +146,7 @@ impl Kernel {
         }
         let taken = data.len().min(self.piece_bytes);
         connection.from_service.extend(&data[..taken]);
+        self.sends.push(id);
         Some(Reply::Message(encode(|message| {
             let mut root = message.init_root::<schema::tcp_socket::send_results::Builder<'_>>();
             root.set_bytes_sent(taken as u32);

@@ -2,14 +2,14 @@
 
 use crate::kernel::{Kernel, Object};
 use crate::network::{AcceptFailure, Binding};
-use crate::refusals;
+use crate::{order, refusals};
 
 pub(crate) const PUBLIC: u16 = 8_080;
 pub(crate) const PROVIDER: u16 = 8_081;
 pub(crate) const LOCAL: u16 = 8_082;
 
 pub(crate) const GET_HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
-const GET_STATUS: &[u8] = b"GET /api/status HTTP/1.1\r\nHost: a\r\n\r\n";
+pub(crate) const GET_STATUS: &[u8] = b"GET /api/status HTTP/1.1\r\nHost: a\r\n\r\n";
 const GET_PAGE: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const DRAIN: &[u8] = b"POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n";
 
@@ -31,6 +31,18 @@ pub(crate) const ALL: &[(&str, fn())] = &[
     (
         "random_clients_in_any_order_leave_nothing_behind",
         random_clients,
+    ),
+    (
+        "a_provider_probe_overtakes_a_public_flood",
+        order::a_provider_probe_overtakes_a_public_flood,
+    ),
+    (
+        "a_local_probe_overtakes_a_public_flood",
+        order::a_local_probe_overtakes_a_public_flood,
+    ),
+    (
+        "a_protected_flood_leaves_the_public_lane_its_entries",
+        order::a_protected_flood_leaves_the_public_lane_its_entries,
     ),
     ("records_run_out_and_come_back", records_run_out),
     ("a_lost_clock_refuses_and_comes_back", a_lost_clock),

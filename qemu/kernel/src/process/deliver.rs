@@ -1,8 +1,8 @@
 //! What is ready for a process, into its completion queue.
 //!
 //! Order: calls whose object is gone, sleeps that are over, the terminal's
-//! line, then the network's objects, transports in turn. What finds no room
-//! stays where it is.
+//! line, then a piece of the network's objects, transports in turn (KERNEL-FAIR-COMPLETION). What
+//! finds no room stays where it is.
 
 use super::{ProcessIndex, Sleep};
 use crate::kernel::Kernel;
@@ -11,21 +11,28 @@ use crate::object::{Object, answer, listen, network_manager, socket, terminal};
 use crate::syscall::complete::{Raised, Reply};
 use crate::time;
 
+/// Objects of the network that one delivery takes, or as many as a process needs that waits. The
+/// completion queue is first in, first out: what is not in it yet can still be passed.
+const PIECE: u32 = 8;
+
 const GONE: Raised = Raised::disconnected("the object was closed");
 
 impl Kernel {
-    /// Completes what can be completed for process `index`.
-    pub(crate) fn deliver(&mut self, index: ProcessIndex) {
+    /// Completes what can be completed for process `index`, which waits for `least`
+    /// completions: of the network's objects a piece.
+    pub(crate) fn deliver(&mut self, index: ProcessIndex, least: u32) {
         self.deliver_cancelled(index);
         self.deliver_sleeps(index);
         if self.has_room(index) && self.terminal.is_ready_for(index) {
             terminal::finish(self, index);
         }
-        while self.has_room(index) {
+        let mut taken = 0_u32;
+        while self.has_room(index) && (taken < PIECE || self.available(index) < least) {
+            taken = taken.saturating_add(1);
             match self.network.next_ready(index) {
                 Some(ReadyObject::Connection(id)) => self.continue_connection(index, id),
                 Some(ReadyObject::Listener(id)) => listen::continue_accept(self, index, id),
-                None => break,
+                None => return,
             }
         }
     }
@@ -51,6 +58,12 @@ impl Kernel {
         if let Some(process) = self.process_mut(index) {
             process.cancelled.extend(waiting);
         }
+    }
+
+    fn available(&mut self, index: ProcessIndex) -> u32 {
+        self.process_mut(index)
+            .and_then(|process| process.completions().ok())
+            .unwrap_or(u32::MAX)
     }
 
     fn has_room(&mut self, index: ProcessIndex) -> bool {

@@ -156,7 +156,7 @@ impl Kernel {
                 continue;
             };
             let (least, deadline) = (*least, *deadline);
-            self.deliver(index);
+            self.deliver(index, least);
             let Some(process) = self.process_mut(index) else {
                 continue;
             };

@@ -36,7 +36,8 @@ pub(crate) fn handle(kernel: &mut Kernel, index: ProcessIndex) {
 fn cap_enter(kernel: &mut Kernel, index: ProcessIndex, least: u64, timeout: u64) {
     let rejected = consume(kernel, index).is_err();
     kernel.poll_devices();
-    kernel.deliver(index);
+    let least = u32::try_from(least).unwrap_or(u32::MAX).min(CQ_ENTRIES);
+    kernel.deliver(index, least);
     let Some(process) = kernel.process_mut(index) else {
         kernel.run_next();
         return;
@@ -56,7 +57,6 @@ fn cap_enter(kernel: &mut Kernel, index: ProcessIndex, least: u64, timeout: u64)
         set_result(REJECTED);
         return;
     }
-    let least = u32::try_from(least).unwrap_or(u32::MAX).min(CQ_ENTRIES);
     if available >= least || timeout == 0 {
         set_result(u64::from(available));
         kernel.maybe_yield();
