@@ -7,7 +7,6 @@ use crate::classify::Receiver;
 use crate::config::{FRAME_BYTES_MAX, LISTENERS_MAX, NetConfig, NicConfig, TRANSPORTS_MAX};
 use crate::cookie::CookieJar;
 use crate::device::FrameDevice;
-use crate::events::Ready;
 use crate::flow::PortIndex;
 use crate::ids::TransportId;
 use crate::link::Link;
@@ -18,7 +17,6 @@ use crate::spent::SpentCookies;
 use crate::stack::NetStack;
 use crate::time::Instant;
 use crate::transport::{Port, Transport};
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 use smoltcp::iface::{Config, Interface, SocketSet};
@@ -36,7 +34,6 @@ impl<D: FrameDevice> NetStack<D> {
             .accounts
             .set_reserve(OUTGOING, config.outgoing_reserve, config.sockets);
         debug_assert!(kept.is_ok(), "the outgoing reserve exceeds the pool");
-        let entries = usize::from(config.sockets).saturating_add(LISTENERS_MAX);
         let start = siphash::hash([second, first], [0]).to_le_bytes();
         let [low, high, ..] = start;
         let mut stack = Self {
@@ -46,7 +43,6 @@ impl<D: FrameDevice> NetStack<D> {
             listeners: Vec::with_capacity(LISTENERS_MAX),
             cookies: CookieJar::new([first, second ^ u64::MAX]),
             spent: SpentCookies::new([first ^ u64::MAX, second]),
-            ready: Ready::new(entries),
             nobody: SocketSet::new(Vec::new()),
             scratch: [0; FRAME_BYTES_MAX],
             next_ephemeral: u16::from_le_bytes([low, high]),
@@ -118,7 +114,6 @@ impl<D: FrameDevice> NetStack<D> {
 
     fn add_transport(&mut self, transport: Transport) {
         self.transports.push(transport);
-        self.ready.add_transport();
     }
 
     fn add_port(
@@ -157,7 +152,6 @@ impl<D: FrameDevice> NetStack<D> {
             },
             link,
             interface,
-            transmit: VecDeque::with_capacity(usize::from(self.config.sockets)),
             learned: None,
         });
         index

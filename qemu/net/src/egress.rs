@@ -20,19 +20,7 @@ const STALLED_RETRY: Duration = Duration::from_millis(2);
 impl<D: FrameDevice> NetStack<D> {
     /// Puts a socket into its port's transmit queue, unless it is in one.
     pub(crate) fn wants_transmit(&mut self, index: u16) {
-        let Some(slot) = self.pool.slot_mut(index) else {
-            return;
-        };
-        if slot.in_transmit || slot.phase == Phase::Free {
-            return;
-        }
-        let port = slot.port;
-        if let Some(at) = self.ports.get_mut(usize::from(port.0)) {
-            at.transmit.push_back(index);
-            if let Some(slot) = self.pool.slot_mut(index) {
-                slot.in_transmit = true;
-            }
-        }
+        self.pool.wants_transmit(index);
     }
 
     /// Gives at most `budget` queued sockets one segment each; answers how many
@@ -44,27 +32,18 @@ impl<D: FrameDevice> NetStack<D> {
             let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
                 break;
             };
-            if at.transmit.is_empty() {
+            if !self.pool.has_transmitter(port) {
                 break;
             }
             if !at.link.can_transmit() {
                 blocked = Some(Blocked);
                 break;
             }
-            let Some(index) = at.transmit.pop_front() else {
+            let Some(index) = self.pool.next_transmitter(port) else {
                 break;
             };
             turns = turns.saturating_add(1);
-            let Some(slot) = self.pool.slot_mut(index) else {
-                continue;
-            };
-            slot.in_transmit = false;
-            if slot.port == port {
-                self.transmit_one(port, index);
-            } else {
-                // Reused on another port since it was queued here.
-                self.wants_transmit(index);
-            }
+            self.transmit_one(port, index);
         }
         if let Some(at) = self.ports.get_mut(usize::from(port.0)) {
             at.link.flush();

@@ -1,81 +1,121 @@
-//! Who has something to report: one queue per transport, served in turn, so
+//! Who has something to report: one list per transport, served in turn, so
 //! that one transport's events cannot delay another's by more than one.
 //!
-//! Invariants: NET-EVENT (an object stands in at most one queue, once; the
-//! queues never grow).
+//! Invariants: NET-EVENT (an object stands in at most one list, once, and
+//! leaves it when its connection ends: what takes its place is announced among
+//! its own transport's).
 
+use crate::config::{LISTENERS_MAX, TRANSPORTS_MAX};
 use crate::ids::TransportId;
-use alloc::collections::VecDeque;
-use alloc::vec::Vec;
+use crate::lists::{ListName, Lists};
 
-/// What stands in a queue.
+/// What stands in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     Socket(u16),
     Listener(u8),
 }
 
-/// The queues.
+/// The lists. Listeners are numbered behind the sockets.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    queues: Vec<VecDeque<Source>>,
-    capacity: usize,
-    turn: usize,
+    lists: Lists,
+    sockets: u16,
+    turn: u8,
 }
 
+/// How many transports, as the lists count them.
+const TRANSPORTS: u8 = {
+    assert!(TRANSPORTS_MAX < 256, "a transport's number is a byte");
+    TRANSPORTS_MAX as u8
+};
+
 impl Ready {
-    /// No queues yet; each will hold `capacity` entries.
-    pub(crate) fn new(capacity: usize) -> Self {
+    /// Empty lists for `sockets` sockets and every listener.
+    pub(crate) fn new(sockets: u16) -> Self {
+        let listeners = u16::try_from(LISTENERS_MAX).unwrap_or(u16::MAX);
         Self {
-            queues: Vec::new(),
-            capacity,
+            lists: Lists::new(sockets.saturating_add(listeners), u16::from(TRANSPORTS)),
+            sockets,
             turn: 0,
         }
     }
 
-    /// Adds the next transport's queue.
-    pub(crate) fn add_transport(&mut self) {
-        self.queues.push(VecDeque::with_capacity(self.capacity));
+    fn index(&self, source: Source) -> u16 {
+        match source {
+            Source::Socket(index) => index,
+            Source::Listener(index) => self.sockets.saturating_add(u16::from(index)),
+        }
     }
 
-    /// Puts `source` last. The caller knows that it stands in no queue.
+    /// Puts `source` last in its transport's list, unless it is in one.
     pub(crate) fn push(&mut self, transport: TransportId, source: Source) {
-        if let Some(queue) = self.queues.get_mut(usize::from(transport.0)) {
-            queue.push_back(source);
+        let index = self.index(source);
+        if self.lists.list_of(index).is_none() {
+            self.lists.append(ListName(u16::from(transport.0)), index);
         }
+    }
+
+    /// Takes `source` out of whatever list it is in.
+    pub(crate) fn remove(&mut self, source: Source) {
+        self.lists.unlink(self.index(source));
     }
 
     /// Takes the first of the next transport in turn that has any.
     pub(crate) fn pop(&mut self) -> Option<(TransportId, Source)> {
-        let count = self.queues.len();
-        for _ in 0..count {
+        for _ in 0..TRANSPORTS {
             let at = self.turn;
             let next = at.wrapping_add(1);
-            self.turn = if next >= count { 0 } else { next };
-            if let Some(source) = self.queues.get_mut(at).and_then(VecDeque::pop_front) {
-                return Some((TransportId(u8::try_from(at).ok()?), source));
+            self.turn = if next >= TRANSPORTS { 0 } else { next };
+            if let Some(index) = self.lists.pop_first(ListName(u16::from(at))) {
+                let source = match index.checked_sub(self.sockets) {
+                    Some(listener) => Source::Listener(u8::try_from(listener).ok()?),
+                    None => Source::Socket(index),
+                };
+                return Some((TransportId(at), source));
             }
         }
         None
+    }
+
+    /// Members that were taken out of lists that counted none; always zero.
+    pub(crate) fn faults(&self) -> u64 {
+        self.lists.faults()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     #[test]
     fn transports_take_turns() {
-        let mut ready = Ready::new(8);
-        ready.add_transport();
-        ready.add_transport();
+        let mut ready = Ready::new(10);
         for index in 0..5 {
             ready.push(TransportId(0), Source::Socket(index));
+            ready.push(TransportId(1), Source::Socket(index)); // in a list already
         }
         ready.push(TransportId(1), Source::Socket(9));
+        ready.push(TransportId(1), Source::Listener(3));
         let order: Vec<_> = core::iter::from_fn(|| ready.pop())
             .map(|(t, _)| t.0)
             .collect();
-        assert_eq!(order, [0, 1, 0, 0, 0, 0]);
+        assert_eq!(order, [0, 1, 0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn who_is_gone_is_announced_anew_elsewhere() {
+        let mut ready = Ready::new(10);
+        ready.push(TransportId(0), Source::Socket(4));
+        ready.push(TransportId(0), Source::Listener(4));
+        ready.remove(Source::Socket(4));
+        ready.push(TransportId(2), Source::Socket(4));
+        let order: Vec<_> = core::iter::from_fn(|| ready.pop()).collect();
+        let expected = [
+            (TransportId(0), Source::Listener(4)),
+            (TransportId(2), Source::Socket(4)),
+        ];
+        assert_eq!(order, expected);
     }
 }

@@ -27,7 +27,6 @@ pub(crate) struct Listener {
     open: bool,
     /// `accept` answered `WouldBlock` since the last event.
     waits: bool,
-    in_ready: bool,
 }
 
 impl<D: FrameDevice> NetStack<D> {
@@ -67,7 +66,6 @@ impl<D: FrameDevice> NetStack<D> {
             generation: before.map_or(0, |old| old.generation.wrapping_add(1)),
             open: true,
             waits: false,
-            in_ready: before.is_some_and(|old| old.in_ready),
         };
         let generation = listener.generation;
         match self.listeners.get_mut(usize::from(index)) {
@@ -112,6 +110,7 @@ impl<D: FrameDevice> NetStack<D> {
         }
         listener.open = false;
         listener.waits = false;
+        self.pool.ready.remove(Source::Listener(id.index));
         let account = account_of(id.index);
         while let Some(index) = self.pool.lists.first(backlog(account)) {
             self.kill(index);
@@ -177,17 +176,14 @@ impl<D: FrameDevice> NetStack<D> {
     pub(crate) fn announce(&mut self, index: u8, transport: TransportId) {
         if let Some(listener) = self.listeners.get_mut(usize::from(index))
             && listener.waits
-            && !listener.in_ready
         {
-            listener.in_ready = true;
-            self.ready.push(transport, Source::Listener(index));
+            self.pool.ready.push(transport, Source::Listener(index));
         }
     }
 
     /// The event of a listener that stood in a ready queue.
     pub(crate) fn listener_event(&mut self, index: u8) -> Option<Event> {
         let listener = self.listeners.get_mut(usize::from(index))?;
-        listener.in_ready = false;
         if !listener.open || !listener.waits {
             return None;
         }

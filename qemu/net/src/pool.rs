@@ -1,12 +1,14 @@
 //! The socket pool: free sockets, whose they are, and who gives way to whom.
 //!
 //! Invariants: NET-POOL (a socket is either free or charged to exactly one
-//! account; its flow, timer and list membership end when it is freed).
+//! account; its flow, its timer and its place in every list end when it is
+//! freed, so that nothing of it waits behind its old transport).
 
 use crate::account::{ACCOUNTS, Accounts};
-use crate::config::NetConfig;
+use crate::config::{NetConfig, TRANSPORTS_MAX};
 use crate::counters::PoolCounters;
-use crate::flow::FlowTable;
+use crate::events::{Ready, Source};
+use crate::flow::{FlowTable, PortIndex};
 use crate::lists::{ListName, Lists, take_one};
 use crate::slot::{Phase, Slot};
 use crate::time::Instant;
@@ -14,7 +16,19 @@ use crate::timers::Timers;
 use alloc::vec::Vec;
 
 const FREE: ListName = ListName(0);
+
+/// Ports of one stack: a card and a loop a transport.
+const PORTS_MAX: u16 = {
+    assert!(TRANSPORTS_MAX < 128, "a port's number is a byte");
+    TRANSPORTS_MAX as u16 * 2
+};
+
 const LISTS_PER_ACCOUNT: u16 = 3;
+
+/// Sockets of `port` that may have something to send, in turn.
+fn transmitters(port: PortIndex) -> ListName {
+    ListName(u16::from(port.0))
+}
 
 /// Sockets that wait in `account`'s backlog for `accept`, oldest first.
 pub(crate) fn backlog(account: u8) -> ListName {
@@ -56,6 +70,10 @@ pub(crate) enum Victim {
 pub(crate) struct Pool {
     slots: Vec<Slot>,
     pub(crate) lists: Lists,
+    /// Sockets that may have something to send, one list a port.
+    transmit: Lists,
+    /// What is to be reported.
+    pub(crate) ready: Ready,
     pub(crate) flows: FlowTable,
     pub(crate) timers: Timers,
     pub(crate) accounts: Accounts,
@@ -80,6 +98,8 @@ impl Pool {
                 .map(|_| Slot::new(config.rx_bytes, config.tx_bytes))
                 .collect(),
             lists,
+            transmit: Lists::new(count, PORTS_MAX),
+            ready: Ready::new(count),
             flows: FlowTable::new(count, [tweak, key ^ u64::MAX]),
             timers: Timers::new(count),
             accounts: Accounts::default(),
@@ -136,6 +156,8 @@ impl Pool {
         slot.recycle();
         self.flows.remove(index);
         self.timers.set(index, None);
+        self.transmit.unlink(index);
+        self.ready.remove(Source::Socket(index));
         self.move_to(FREE, index);
         let is_charged = self.accounts.discharge(account);
         let is_counted = take_one(&mut self.counters.in_use);
@@ -156,10 +178,39 @@ impl Pool {
         }
     }
 
+    /// Puts a socket last among those that its port lets transmit, unless it is
+    /// one of them.
+    pub(crate) fn wants_transmit(&mut self, index: u16) {
+        let Some(slot) = self.slot(index).filter(|slot| slot.phase != Phase::Free) else {
+            return;
+        };
+        let port = transmitters(slot.port);
+        if self.transmit.list_of(index).is_none() {
+            self.transmit.append(port, index);
+        }
+    }
+
+    /// Whether any socket of `port` may have something to send.
+    pub(crate) fn has_transmitter(&self, port: PortIndex) -> bool {
+        self.transmit.first(transmitters(port)).is_some()
+    }
+
+    /// Takes the socket of `port` whose turn to transmit it is.
+    pub(crate) fn next_transmitter(&mut self, port: PortIndex) -> Option<u16> {
+        self.transmit.pop_first(transmitters(port))
+    }
+
     /// What the pool counts, faults of its lists included.
     pub(crate) fn counters(&self) -> PoolCounters {
+        let lists = [
+            self.lists.faults(),
+            self.transmit.faults(),
+            self.ready.faults(),
+        ];
         PoolCounters {
-            faults: self.counters.faults.saturating_add(self.lists.faults()),
+            faults: lists
+                .into_iter()
+                .fold(self.counters.faults, u64::saturating_add),
             ..self.counters
         }
     }

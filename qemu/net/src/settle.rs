@@ -121,6 +121,7 @@ impl<D: FrameDevice> NetStack<D> {
         slot.deadline = Some(end);
         let account = slot.account;
         slot.socket_mut().close();
+        self.pool.ready.remove(Source::Socket(index));
         self.pool.move_to(orphans(account), index);
         self.pool.timers.set(index, Some(end));
         self.settle(index);
@@ -172,18 +173,15 @@ impl<D: FrameDevice> NetStack<D> {
         };
         slot.settle_wait(notice);
         slot.notices |= notice as u8;
-        if !slot.in_ready {
-            slot.in_ready = true;
-            let port = slot.port;
-            let transport = self.transport_of(port);
-            self.ready.push(transport, Source::Socket(index));
-        }
+        let port = slot.port;
+        let transport = self.transport_of(port);
+        self.pool.ready.push(transport, Source::Socket(index));
     }
 
     /// The next thing that became possible, transports in turn.
     pub fn next_event(&mut self) -> Option<Event> {
         loop {
-            let (transport, source) = self.ready.pop()?;
+            let (transport, source) = self.pool.ready.pop()?;
             let event = match source {
                 Source::Socket(index) => self.socket_event(transport, index),
                 Source::Listener(index) => self.listener_event(index),
@@ -202,9 +200,8 @@ impl<D: FrameDevice> NetStack<D> {
         };
         let lowest = slot.notices & slot.notices.wrapping_neg();
         slot.notices &= !lowest;
-        slot.in_ready = slot.notices != 0;
-        if slot.in_ready {
-            self.ready.push(transport, Source::Socket(index));
+        if slot.notices != 0 {
+            self.pool.ready.push(transport, Source::Socket(index));
         }
         match lowest {
             1 => Some(Event::Connected(id)),

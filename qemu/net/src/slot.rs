@@ -69,10 +69,6 @@ pub(crate) struct Slot {
     pub(crate) waits: Waits,
     /// Notices not reported yet.
     pub(crate) notices: u8,
-    /// Whether it stands in a queue of the ready lists.
-    pub(crate) in_ready: bool,
-    /// Whether it stands in a transmit queue.
-    pub(crate) in_transmit: bool,
 }
 
 impl Slot {
@@ -96,8 +92,6 @@ impl Slot {
             orphaned: Instant::default(),
             waits: Waits::default(),
             notices: 0,
-            in_ready: false,
-            in_transmit: false,
         }
     }
 
@@ -140,7 +134,7 @@ impl Slot {
         self.waits = Waits::default();
     }
 
-    /// Forgets the last connection. Queue membership stays: queues skip it.
+    /// Forgets the last connection.
     pub(crate) fn recycle(&mut self) {
         self.disown();
         self.phase = Phase::Free;

@@ -10,7 +10,6 @@ use crate::config::{NetConfig, PollBudget};
 use crate::cookie::CookieJar;
 use crate::counters::{PoolCounters, TransportCounters};
 use crate::device::FrameDevice;
-use crate::events::Ready;
 use crate::flow::PortIndex;
 use crate::ids::{TransportId, TransportSet};
 use crate::link::Link;
@@ -45,7 +44,6 @@ pub struct NetStack<D: FrameDevice> {
     pub(crate) pool: Pool,
     pub(crate) cookies: CookieJar,
     pub(crate) spent: SpentCookies,
-    pub(crate) ready: Ready,
     /// The socket set of frames that belong to no socket.
     pub(crate) nobody: SocketSet<'static>,
     pub(crate) scratch: Scratch,

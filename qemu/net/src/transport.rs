@@ -9,7 +9,6 @@ use crate::flow::PortIndex;
 use crate::ids::TransportId;
 use crate::link::Link;
 use crate::time::Instant;
-use alloc::collections::VecDeque;
 use core::net::Ipv4Addr;
 use smoltcp::iface::Interface;
 use smoltcp::wire::{EthernetAddress, Ipv4Cidr};
@@ -20,8 +19,6 @@ pub(crate) struct Port<D: FrameDevice> {
     pub(crate) receiver: Receiver,
     pub(crate) link: Link<D>,
     pub(crate) interface: Interface,
-    /// Sockets that may have something to send, in turn.
-    pub(crate) transmit: VecDeque<u16>,
     /// The neighbour last learned from a completed handshake.
     pub(crate) learned: Option<(Ipv4Addr, EthernetAddress, Instant)>,
 }
