@@ -46,7 +46,7 @@ impl<D: FrameDevice> NetStack<D> {
             nobody: SocketSet::new(Vec::new()),
             scratch: [0; FRAME_BYTES_MAX],
             next_ephemeral: u16::from_le_bytes([low, high]),
-            turn: 0,
+            order: Vec::with_capacity(TRANSPORTS_MAX.saturating_mul(2)),
             pool,
             config,
         };
@@ -153,7 +153,9 @@ impl<D: FrameDevice> NetStack<D> {
             link,
             interface,
             learned: None,
+            work: 0,
         });
+        self.order.push(index);
         index
     }
 }

@@ -8,8 +8,9 @@ use crate::adapter::{OneFrame, Traffic};
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
 use crate::slot::Phase;
-use crate::stack::{Blocked, NetStack};
+use crate::stack::NetStack;
 use crate::time::Instant;
+use crate::turn::Blocked;
 use core::time::Duration;
 use smoltcp::iface::PollResult;
 use smoltcp::socket::tcp::State;
@@ -44,9 +45,6 @@ impl<D: FrameDevice> NetStack<D> {
             };
             turns = turns.saturating_add(1);
             self.transmit_one(port, index);
-        }
-        if let Some(at) = self.ports.get_mut(usize::from(port.0)) {
-            at.link.flush();
         }
         (turns, blocked)
     }

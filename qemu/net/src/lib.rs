@@ -50,6 +50,7 @@ mod stack;
 mod time;
 mod timers;
 mod transport;
+mod turn;
 
 pub use config::{
     FRAME_BYTES_MAX, LISTENERS_MAX, ListenOptions, NetConfig, NicConfig, PollBudget, TRANSPORTS_MAX,

@@ -21,6 +21,8 @@ pub(crate) struct Port<D: FrameDevice> {
     pub(crate) interface: Interface,
     /// The neighbour last learned from a completed handshake.
     pub(crate) learned: Option<(Ipv4Addr, EthernetAddress, Instant)>,
+    /// Frames and segments lately; see `turn.rs`.
+    pub(crate) work: u32,
 }
 
 /// What its ports share.

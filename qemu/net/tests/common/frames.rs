@@ -21,6 +21,11 @@ pub(crate) struct Raw<'a> {
 }
 
 pub(crate) fn frame(raw: Raw<'_>) -> Vec<u8> {
+    frame_to(STACK_ADDRESS, raw)
+}
+
+/// The same to another address of the stack.
+pub(crate) fn frame_to(destination: Ipv4Addr, raw: Raw<'_>) -> Vec<u8> {
     let checksums = ChecksumCapabilities::default();
     let tcp = TcpRepr {
         src_port: raw.from.1,
@@ -38,7 +43,7 @@ pub(crate) fn frame(raw: Raw<'_>) -> Vec<u8> {
     };
     let ip = Ipv4Repr {
         src_addr: raw.from.0,
-        dst_addr: STACK_ADDRESS,
+        dst_addr: destination,
         next_header: IpProtocol::Tcp,
         payload_len: tcp.buffer_len(),
         hop_limit: 64,
@@ -53,7 +58,7 @@ pub(crate) fn frame(raw: Raw<'_>) -> Vec<u8> {
     tcp.emit(
         &mut TcpPacket::new_unchecked(packet.payload_mut()),
         &IpAddress::Ipv4(raw.from.0),
-        &IpAddress::Ipv4(STACK_ADDRESS),
+        &IpAddress::Ipv4(destination),
         &checksums,
     );
     bytes
@@ -63,6 +68,7 @@ pub(crate) fn frame(raw: Raw<'_>) -> Vec<u8> {
 pub(crate) struct Seen {
     pub(crate) to_port: u16,
     pub(crate) syn: bool,
+    pub(crate) fin: bool,
     pub(crate) rst: bool,
     pub(crate) ack: bool,
     pub(crate) sequence: u32,
@@ -89,6 +95,7 @@ pub(crate) fn parse(frame: &[u8]) -> Option<Seen> {
     Some(Seen {
         to_port: tcp.dst_port(),
         syn: tcp.syn(),
+        fin: tcp.fin(),
         rst: tcp.rst(),
         ack: tcp.ack(),
         sequence: tcp.seq_number().0 as u32,
