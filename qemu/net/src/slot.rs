@@ -74,10 +74,14 @@ pub(crate) struct Slot {
 impl Slot {
     /// A free socket with buffers of these sizes.
     pub(crate) fn new(rx_bytes: usize, tx_bytes: usize) -> Self {
-        let socket = Socket::new(
+        let mut socket = Socket::new(
             SocketBuffer::new(vec![0; rx_bytes]),
             SocketBuffer::new(vec![0; tx_bytes]),
         );
+        // Nagle's algorithm holds a last short segment back until everything before
+        // it is acknowledged, which the peer delays in the hope of more: 40 ms and
+        // more an answer. Processes send whole answers; there is nothing to gather.
+        socket.set_nagle_enabled(false);
         let mut set = SocketSet::new(vec::Vec::with_capacity(1));
         let handle = set.add(socket);
         Self {

@@ -264,7 +264,8 @@ fn window_comes_back(windows: &[u16], acknowledged: u32) -> Vec<Seen> {
 fn a_window_that_closes_is_asked_after() {
     let probes = window_comes_back(&[0], 1_460);
     assert!((2..20).contains(&probes.len()), "{}", probes.len());
-    assert!(probes.iter().all(|probe| probe.payload.len() == 1));
+    // Empty ones, where all is on its way already: they lie outside of the window too.
+    assert!(probes.iter().all(|probe| probe.payload.len() <= 1));
 }
 
 /// What is on its way then lies outside of the window that the peer names.

@@ -197,6 +197,8 @@ pub(crate) struct Peer {
     pub(crate) interface: Interface,
     pub(crate) device: PeerDevice,
     pub(crate) sockets: SocketSet<'static>,
+    /// Receive buffer of each socket.
+    pub(crate) receive_bytes: usize,
     next_port: u16,
 }
 
@@ -215,6 +217,7 @@ impl Peer {
             interface,
             device,
             sockets: SocketSet::new(Vec::new()),
+            receive_bytes: 4_096,
             next_port: 20_000,
         }
     }
@@ -226,7 +229,7 @@ impl Peer {
 
     pub(crate) fn connect_from(&mut self, own: u16, to: Ipv4Addr, port: u16) -> SocketHandle {
         let mut socket = Socket::new(
-            SocketBuffer::new(vec![0; 4_096]),
+            SocketBuffer::new(vec![0; self.receive_bytes]),
             SocketBuffer::new(vec![0; 4_096]),
         );
         socket.set_ack_delay(None);
