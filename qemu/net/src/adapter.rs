@@ -4,6 +4,8 @@
 use crate::config::FRAME_BYTES_MAX;
 use crate::device::FrameDevice;
 use crate::link::{Link, Outcome};
+use crate::recovery::Outline;
+use crate::resend::outline;
 use smoltcp::phy::{ChecksumCapabilities, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::time::Instant;
 use smoltcp::wire::{IpAddress, Ipv4Packet, TcpPacket};
@@ -16,6 +18,21 @@ pub(crate) type Scratch = [u8; FRAME_BYTES_MAX];
 pub(crate) struct Traffic {
     pub(crate) sent: u64,
     pub(crate) unsent: u64,
+    /// The last segment sent.
+    pub(crate) segment: Option<Outline>,
+}
+
+impl Traffic {
+    fn count(&mut self, outcome: Outcome, segment: Option<Outline>) {
+        let counter = match outcome {
+            Outcome::Queued => &mut self.sent,
+            Outcome::NoRoom => &mut self.unsent,
+        };
+        *counter = counter.saturating_add(1);
+        if outcome == Outcome::Queued {
+            self.segment = segment.or(self.segment);
+        }
+    }
 }
 
 /// At most one frame in, any number out to the link.
@@ -44,12 +61,10 @@ pub(crate) struct FrameOut<'a, D: FrameDevice> {
 
 impl<D: FrameDevice> TxToken for FrameOut<'_, D> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
-        let (result, outcome) = self.link.transmit(len, self.scratch, f);
-        let counter = match outcome {
-            Outcome::Queued => &mut self.traffic.sent,
-            Outcome::NoRoom => &mut self.traffic.unsent,
-        };
-        *counter = counter.saturating_add(1);
+        let medium = self.link.medium();
+        let fill = |frame: &mut [u8]| (f(frame), outline(medium, frame));
+        let ((result, segment), outcome) = self.link.transmit(len, self.scratch, fill);
+        self.traffic.count(outcome, segment);
         result
     }
 }
@@ -86,6 +101,63 @@ impl<D: FrameDevice> Device for OneFrame<'_, D> {
 
     fn capabilities(&self) -> DeviceCapabilities {
         self.link.capabilities()
+    }
+}
+
+/// Sends packets of an interface that knows no neighbours to one.
+pub(crate) struct Again<'a, D: FrameDevice> {
+    /// What goes before each packet; nothing inside a loop.
+    pub(crate) header: Option<[u8; 14]>,
+    pub(crate) link: &'a mut Link<D>,
+    pub(crate) scratch: &'a mut Scratch,
+    pub(crate) traffic: Traffic,
+}
+
+/// Room for one packet behind its header.
+pub(crate) struct PacketOut<'a, 'b, D: FrameDevice>(&'b mut Again<'a, D>);
+
+impl<D: FrameDevice> TxToken for PacketOut<'_, '_, D> {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
+        let again = self.0;
+        let header = again.header;
+        let header = header.as_ref().map_or(&[][..], |header| &header[..]);
+        let fill = |frame: &mut [u8]| {
+            let (head, packet) = frame.split_at_mut(header.len().min(frame.len()));
+            for (to, from) in head.iter_mut().zip(header) {
+                *to = *from;
+            }
+            (f(packet), outline(Medium::Ip, packet))
+        };
+        let len = len.saturating_add(header.len());
+        let ((result, segment), outcome) = again.link.transmit(len, again.scratch, fill);
+        again.traffic.count(outcome, segment);
+        result
+    }
+}
+
+impl<'c, D: FrameDevice> Device for Again<'c, D> {
+    type RxToken<'a>
+        = FrameIn<'a>
+    where
+        Self: 'a;
+    type TxToken<'a>
+        = PacketOut<'c, 'a, D>
+    where
+        Self: 'a;
+
+    fn receive(&mut self, _: Instant) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
+        None
+    }
+
+    fn transmit(&mut self, _: Instant) -> Option<Self::TxToken<'_>> {
+        self.link.can_transmit().then_some(PacketOut(self))
+    }
+
+    fn capabilities(&self) -> DeviceCapabilities {
+        let mut capabilities = self.link.capabilities();
+        capabilities.max_transmission_unit = capabilities.ip_mtu();
+        capabilities.medium = Medium::Ip;
+        capabilities
     }
 }
 

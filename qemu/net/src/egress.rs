@@ -7,12 +7,12 @@
 use crate::adapter::{OneFrame, Traffic};
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
+use crate::recovery::Recovery;
 use crate::slot::Phase;
 use crate::stack::NetStack;
 use crate::time::Instant;
 use crate::turn::Blocked;
 use core::time::Duration;
-use smoltcp::iface::PollResult;
 use smoltcp::socket::tcp::State;
 
 /// When to ask again a socket that says it has something to send but sent nothing.
@@ -51,19 +51,66 @@ impl<D: FrameDevice> NetStack<D> {
 
     /// Lets one socket send one segment, and notes when it next wants to.
     pub(crate) fn transmit_one(&mut self, port: PortIndex, index: u16) {
-        let now = self.now;
-        let silence = self.config.silence_time;
-        let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
-            return;
-        };
+        let overdue = self.is_overdue(index);
         let Some(slot) = self.pool.slot_mut(index) else {
             return;
         };
         if slot.phase == Phase::Free {
             return;
         }
-        // smoltcp's timeout runs on idle connections too; only a peer that owes
-        // an acknowledgement may be given up on.
+        let traffic = if overdue {
+            self.resend(port, index)
+        } else {
+            self.send_next(port, index)
+        };
+        self.count_traffic(port, traffic);
+        if let Some(segment) = traffic.segment {
+            let now = self.now;
+            if let Some(recovery) = self
+                .pool
+                .slot_mut(index)
+                .and_then(|slot| slot.recovery.as_mut())
+            {
+                recovery.on_sent(now, segment);
+            }
+        }
+        self.settle(index);
+        let gone = self
+            .pool
+            .slot(index)
+            .is_none_or(|slot| slot.phase == Phase::Free || slot.is_finished());
+        if !gone {
+            self.schedule(port, index, traffic);
+        }
+    }
+
+    /// Has smoltcp send what is next.
+    fn send_next(&mut self, port: PortIndex, index: u16) -> Traffic {
+        let now = self.now.wire();
+        self.set_patience(index);
+        let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
+            return Traffic::default();
+        };
+        let Some(slot) = self.pool.slot_mut(index) else {
+            return Traffic::default();
+        };
+        let mut device = OneFrame {
+            frame: None,
+            link: &mut at.link,
+            scratch: &mut self.scratch,
+            traffic: Traffic::default(),
+        };
+        at.interface.poll_egress(now, &mut device, &mut slot.set);
+        device.traffic
+    }
+
+    /// smoltcp's timeout runs on idle connections too; only a peer that owes an
+    /// acknowledgement may be given up on.
+    fn set_patience(&mut self, index: u16) {
+        let silence = self.config.silence_time;
+        let Some(slot) = self.pool.slot_mut(index) else {
+            return;
+        };
         let socket = slot.socket_mut();
         let owed = socket.send_queue() > 0
             || !matches!(
@@ -71,43 +118,36 @@ impl<D: FrameDevice> NetStack<D> {
                 State::Established | State::CloseWait | State::FinWait2
             );
         socket.set_timeout(owed.then(|| silence.into()));
-        let mut device = OneFrame {
-            frame: None,
-            link: &mut at.link,
-            scratch: &mut self.scratch,
-            traffic: Traffic::default(),
+    }
+
+    /// Notes when a socket next wants to send, after it has sent `traffic`.
+    fn schedule(&mut self, port: PortIndex, index: u16, traffic: Traffic) {
+        let now = self.now;
+        self.set_patience(index);
+        let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
+            return;
         };
-        let sent = at
-            .interface
-            .poll_egress(now.wire(), &mut device, &mut slot.set);
-        let traffic = device.traffic;
+        let Some(slot) = self.pool.slot_mut(index) else {
+            return;
+        };
         let next = at
             .interface
             .poll_at(now.wire(), &slot.set)
             .map(Instant::from_wire);
-        let deadline = slot.deadline;
-        self.count_traffic(port, traffic);
-        self.settle(index);
-        let gone = self
-            .pool
-            .slot(index)
-            .is_none_or(|slot| slot.phase == Phase::Free || slot.is_finished());
-        if gone {
-            return;
+        let again = slot.recovery.as_ref().and_then(Recovery::due);
+        let has_more = next.is_some_and(|next| next <= now) && traffic.segment.is_some();
+        let timers = [slot.deadline, again, next.filter(|_| !has_more)];
+        if has_more {
+            self.wants_transmit(index);
         }
-        let due = match next {
-            Some(at) if at <= now && sent == PollResult::SocketStateChanged => {
-                self.wants_transmit(index);
-                deadline
+        let due = timers.into_iter().flatten().min().map(|due| {
+            // What is due and was not sent cannot be sent now.
+            if due <= now {
+                now.after(STALLED_RETRY)
+            } else {
+                due
             }
-            Some(at) if at <= now => earlier(deadline, now.after(STALLED_RETRY)),
-            Some(at) => earlier(deadline, at),
-            None => deadline,
-        };
+        });
         self.pool.timers.set(index, due);
     }
-}
-
-fn earlier(deadline: Option<Instant>, other: Instant) -> Option<Instant> {
-    Some(deadline.map_or(other, |deadline| deadline.min(other)))
 }

@@ -71,6 +71,7 @@ impl<D: FrameDevice> NetStack<D> {
                 });
             self.count(port, |counters| &mut counters.frames_sent);
             self.count_listener(listener, |counters| &mut counters.syn_answered);
+            self.note_sighting(port, isn);
         } else {
             self.count(port, |counters| &mut counters.frames_unsent);
         }
@@ -129,6 +130,7 @@ impl<D: FrameDevice> NetStack<D> {
             return;
         }
         self.spent.insert(key, isn);
+        self.time_handshake(port, index, isn);
         if let Some(slot) = self.pool.slot_mut(index) {
             slot.phase = Phase::Queued;
         }

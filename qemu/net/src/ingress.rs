@@ -123,6 +123,7 @@ impl<D: FrameDevice> NetStack<D> {
     /// Gives a frame to smoltcp together with the one socket it is for, if any.
     pub(crate) fn feed(&mut self, port: PortIndex, socket: Option<u16>, frame: &[u8]) {
         let now = self.now.wire();
+        let flow = socket.and_then(|index| Some((index, self.pool.slot(index)?.unacknowledged())));
         let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
             return;
         };
@@ -139,6 +140,9 @@ impl<D: FrameDevice> NetStack<D> {
         at.interface.poll_ingress_single(now, &mut device, set);
         let traffic = device.traffic;
         self.count_traffic(port, traffic);
+        if let Some((index, unacknowledged)) = flow {
+            self.note_arrival(port, index, unacknowledged, frame);
+        }
     }
 
     /// Adds what an adapter has sent to the transport's counters.

@@ -8,10 +8,12 @@
 //! ```
 
 use crate::flow::PortIndex;
+use crate::recovery::Recovery;
 use crate::time::Instant;
 use alloc::vec;
 use smoltcp::iface::{SocketHandle, SocketSet};
 use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
+use smoltcp::wire::EthernetAddress;
 
 /// Who holds the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +68,10 @@ pub(crate) struct Slot {
     pub(crate) deadline: Option<Instant>,
     /// When it became an orphan.
     pub(crate) orphaned: Instant,
+    /// What it has sent and not seen acknowledged; none before it is open.
+    pub(crate) recovery: Option<Recovery>,
+    /// The hardware address that sent the last segment of the connection.
+    pub(crate) neighbour: EthernetAddress,
     pub(crate) waits: Waits,
     /// Notices not reported yet.
     pub(crate) notices: u8,
@@ -94,6 +100,8 @@ impl Slot {
             account: 0,
             deadline: None,
             orphaned: Instant::default(),
+            recovery: None,
+            neighbour: EthernetAddress([0; 6]),
             waits: Waits::default(),
             notices: 0,
         }
@@ -112,6 +120,17 @@ impl Slot {
     /// Its TCP state.
     pub(crate) fn state(&self) -> State {
         self.socket().state()
+    }
+
+    /// How much of what it has sent, or will, the peer has not acknowledged: bytes,
+    /// and its SYN or FIN.
+    pub(crate) fn unacknowledged(&self) -> usize {
+        let socket = self.socket();
+        let control = matches!(
+            socket.state(),
+            State::SynSent | State::SynReceived | State::FinWait1 | State::Closing | State::LastAck
+        );
+        socket.send_queue().saturating_add(usize::from(control))
     }
 
     /// Whether nothing more will be sent or received: closed, and no reset waits
@@ -144,6 +163,7 @@ impl Slot {
         self.phase = Phase::Free;
         self.attempt = Attempt::Established;
         self.deadline = None;
+        self.recovery = None;
         self.socket_mut().abort();
         // Taking the socket out and in drops what the set remembers of the last
         // peer's neighbour discovery, which would silence the next connection.

@@ -8,6 +8,7 @@ use crate::device::FrameDevice;
 use crate::flow::PortIndex;
 use crate::ids::TransportId;
 use crate::link::Link;
+use crate::sightings::Sightings;
 use crate::time::Instant;
 use core::net::Ipv4Addr;
 use smoltcp::iface::Interface;
@@ -34,6 +35,7 @@ pub(crate) struct Transport {
     /// The card's port; loopback has none.
     pub(crate) card: Option<PortIndex>,
     pub(crate) counters: TransportCounters,
+    pub(crate) sightings: Sightings,
     pub(crate) resets: Bucket,
     pub(crate) echoes: Bucket,
 }
@@ -52,6 +54,7 @@ impl Transport {
             inside,
             card,
             counters: TransportCounters::default(),
+            sightings: Sightings::new(),
             resets: Bucket::new(config.resets_per_second),
             echoes: Bucket::new(config.echoes_per_second),
         }

@@ -64,7 +64,7 @@ impl Hand {
         self.says(b"ping");
         self.wait(1);
         assert_eq!(self.world.stack.send(self.socket, b"pong"), Sent::Bytes(4));
-        let answers = self.wait(300);
+        let answers = self.wait(150);
         let sent: Vec<u8> = answers.into_iter().flat_map(|seen| seen.payload).collect();
         assert_eq!(sent, b"pong");
         self.theirs = self.theirs.wrapping_add(4);

@@ -1,0 +1,176 @@
+//! Sending again. `recovery.rs` says when; smoltcp knows what. It sends again all
+//! that is unacknowledged when its retransmission timer is due, so one socket is
+//! shown the time of that timer, on an interface that exists for this one packet:
+//! no other timer sees it, and neither do the neighbours that its port knows.
+
+use crate::adapter::{Again, Traffic};
+use crate::device::FrameDevice;
+use crate::flow::PortIndex;
+use crate::recovery::{Outline, Recovery};
+use crate::stack::NetStack;
+use smoltcp::iface::{Config, Interface};
+use smoltcp::phy::Medium;
+use smoltcp::socket::tcp::State;
+use smoltcp::wire::{
+    EthernetAddress, EthernetFrame, EthernetProtocol, EthernetRepr, HardwareAddress, IpCidr,
+    IpProtocol, Ipv4Packet, TcpPacket,
+};
+
+/// Length of an Ethernet header.
+const HEADER_BYTES: usize = 14;
+
+/// The TCP segment in a frame, if there is one.
+pub(crate) fn outline(medium: Medium, frame: &[u8]) -> Option<Outline> {
+    let packet = match medium {
+        Medium::Ip => frame,
+        Medium::Ethernet => {
+            let ethernet = EthernetFrame::new_checked(frame).ok()?;
+            if ethernet.ethertype() != EthernetProtocol::Ipv4 {
+                return None;
+            }
+            frame.get(HEADER_BYTES..)?
+        }
+    };
+    let ip = Ipv4Packet::new_checked(packet).ok()?;
+    if ip.next_header() != IpProtocol::Tcp {
+        return None;
+    }
+    let tcp = TcpPacket::new_checked(ip.payload()).ok()?;
+    Some(Outline {
+        sequence: tcp.seq_number().0.cast_unsigned(),
+        length: u32::try_from(tcp.segment_len()).ok()?,
+        acknowledges: tcp.ack().then(|| tcp.ack_number().0.cast_unsigned()),
+        window: tcp.window_len(),
+    })
+}
+
+/// The hardware address that sent a frame; zero inside a loop.
+fn sender(medium: Medium, frame: &[u8]) -> EthernetAddress {
+    match (medium, EthernetFrame::new_checked(frame)) {
+        (Medium::Ethernet, Ok(ethernet)) => ethernet.src_addr(),
+        _ => EthernetAddress([0; 6]),
+    }
+}
+
+impl<D: FrameDevice> NetStack<D> {
+    /// Draws from a segment that smoltcp has processed what it says of those that
+    /// were sent. `before` is what was unacknowledged before: only what smoltcp took
+    /// for an acknowledgement is one.
+    pub(crate) fn note_arrival(
+        &mut self,
+        port: PortIndex,
+        index: u16,
+        before: usize,
+        frame: &[u8],
+    ) {
+        let now = self.now;
+        let Some(medium) = self
+            .ports
+            .get(usize::from(port.0))
+            .map(|port| port.receiver.medium)
+        else {
+            return;
+        };
+        let Some(slot) = self.pool.slot_mut(index) else {
+            return;
+        };
+        let Some(segment) = outline(medium, frame) else {
+            return;
+        };
+        slot.neighbour = sender(medium, frame);
+        let Some(number) = segment.acknowledges else {
+            return;
+        };
+        let is_news = slot.unacknowledged() < before;
+        let is_over = slot.state() == State::Closed;
+        match &mut slot.recovery {
+            _ if is_over => slot.recovery = None,
+            Some(recovery) if is_news => recovery.on_acknowledged(now, number, segment.window),
+            Some(recovery) => recovery.on_nothing_new(now, segment),
+            // The handshake's: it acknowledges our SYN.
+            None if is_news => slot.recovery = Some(Recovery::new(number, segment.window)),
+            None => {}
+        }
+    }
+
+    /// A connection request was answered with the initial number `isn`.
+    pub(crate) fn note_sighting(&mut self, port: PortIndex, isn: u32) {
+        let (now, transport) = (self.now, self.transport_of(port));
+        if let Some(transport) = self.transports.get_mut(usize::from(transport.0)) {
+            transport.sightings.note(isn, now);
+        }
+    }
+
+    /// The handshake of a connection took a round trip: perhaps its length is known.
+    pub(crate) fn time_handshake(&mut self, port: PortIndex, index: u16, isn: u32) {
+        let (now, transport) = (self.now, self.transport_of(port));
+        if let Some(transport) = self.transports.get_mut(usize::from(transport.0))
+            && let Some(round_trip) = transport.sightings.take(isn, now)
+            && let Some(recovery) = self
+                .pool
+                .slot_mut(index)
+                .and_then(|slot| slot.recovery.as_mut())
+        {
+            recovery.sample(round_trip);
+        }
+    }
+
+    /// Whether a socket is to send again what is unacknowledged.
+    pub(crate) fn is_overdue(&self, index: u16) -> bool {
+        self.pool
+            .slot(index)
+            .and_then(|slot| slot.recovery.as_ref()?.due())
+            .is_some_and(|due| due <= self.now)
+    }
+
+    /// Sends again the first of what is unacknowledged; the rest follows in the
+    /// socket's next turns.
+    pub(crate) fn resend(&mut self, port: PortIndex, index: u16) -> Traffic {
+        let now = self.now;
+        let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
+            return Traffic::default();
+        };
+        let Some(slot) = self.pool.slot_mut(index) else {
+            return Traffic::default();
+        };
+        let Some(own) = slot.socket().local_endpoint() else {
+            return Traffic::default();
+        };
+        // Not the time to give up: that is judged by the true time.
+        slot.socket_mut().set_timeout(None);
+        let header = (at.receiver.medium == Medium::Ethernet).then(|| {
+            ethernet_header(EthernetRepr {
+                src_addr: at.receiver.mac,
+                dst_addr: slot.neighbour,
+                ethertype: EthernetProtocol::Ipv4,
+            })
+        });
+        let mut device = Again {
+            header,
+            link: &mut at.link,
+            scratch: &mut self.scratch,
+            traffic: Traffic::default(),
+        };
+        let config = Config::new(HardwareAddress::Ip);
+        let mut interface = Interface::new(config, &mut device, now.wire());
+        interface.update_ip_addrs(|addresses| {
+            let added = addresses.push(IpCidr::new(own.addr, 32));
+            debug_assert!(added.is_ok(), "a fresh interface has room for one address");
+        });
+        let timer = interface.poll_at(now.wire(), &slot.set);
+        let has_more_urgent = timer.is_some_and(|due| due <= now.wire());
+        if !has_more_urgent && let Some(recovery) = &mut slot.recovery {
+            recovery.on_due(now);
+        }
+        if let Some(due) = timer {
+            interface.poll_egress(due.max(now.wire()), &mut device, &mut slot.set);
+        }
+        device.traffic
+    }
+}
+
+fn ethernet_header(header: EthernetRepr) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    header.emit(&mut EthernetFrame::new_unchecked(&mut bytes[..]));
+    bytes
+}
