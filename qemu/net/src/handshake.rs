@@ -62,18 +62,9 @@ impl<D: FrameDevice> NetStack<D> {
         let isn = self
             .cookies
             .bake(request.key, request.sequence, segment_bytes, self.now);
-        let window = u16::try_from(self.config.rx_bytes).unwrap_or(u16::MAX);
-        let receiver = at.receiver;
-        if at.link.can_transmit() {
-            at.link
-                .transmit(replies::answer_len(medium), &mut self.scratch, |frame| {
-                    replies::write_answer(frame, &receiver, request, isn, window);
-                });
-            self.count(port, |counters| &mut counters.frames_sent);
+        if self.send_answer(port, request, isn) {
             self.count_listener(listener, |counters| &mut counters.syn_answered);
-            self.note_sighting(port, isn);
-        } else {
-            self.count(port, |counters| &mut counters.frames_unsent);
+            self.note_answer(port, request, isn);
         }
     }
 

@@ -22,6 +22,7 @@ extern crate alloc;
 
 mod account;
 mod adapter;
+mod answers;
 mod bucket;
 mod classify;
 mod config;
@@ -45,7 +46,6 @@ mod recovery;
 mod replies;
 mod resend;
 mod settle;
-mod sightings;
 mod siphash;
 mod slot;
 mod spent;

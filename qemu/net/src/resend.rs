@@ -93,28 +93,6 @@ impl<D: FrameDevice> NetStack<D> {
         }
     }
 
-    /// A connection request was answered with the initial number `isn`.
-    pub(crate) fn note_sighting(&mut self, port: PortIndex, isn: u32) {
-        let (now, transport) = (self.now, self.transport_of(port));
-        if let Some(transport) = self.transports.get_mut(usize::from(transport.0)) {
-            transport.sightings.note(isn, now);
-        }
-    }
-
-    /// The handshake of a connection took a round trip: perhaps its length is known.
-    pub(crate) fn time_handshake(&mut self, port: PortIndex, index: u16, isn: u32) {
-        let (now, transport) = (self.now, self.transport_of(port));
-        if let Some(transport) = self.transports.get_mut(usize::from(transport.0))
-            && let Some(round_trip) = transport.sightings.take(isn, now)
-            && let Some(recovery) = self
-                .pool
-                .slot_mut(index)
-                .and_then(|slot| slot.recovery.as_mut())
-        {
-            recovery.sample(round_trip);
-        }
-    }
-
     /// Whether a socket is to send again what is unacknowledged.
     pub(crate) fn is_overdue(&self, index: u16) -> bool {
         self.pool

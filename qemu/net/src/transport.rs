@@ -1,5 +1,6 @@
 //! A transport and its ports: the card, and the loop inside.
 
+use crate::answers::Answers;
 use crate::bucket::Bucket;
 use crate::classify::Receiver;
 use crate::config::NetConfig;
@@ -8,7 +9,6 @@ use crate::device::FrameDevice;
 use crate::flow::PortIndex;
 use crate::ids::TransportId;
 use crate::link::Link;
-use crate::sightings::Sightings;
 use crate::time::Instant;
 use core::net::Ipv4Addr;
 use smoltcp::iface::Interface;
@@ -35,7 +35,7 @@ pub(crate) struct Transport {
     /// The card's port; loopback has none.
     pub(crate) card: Option<PortIndex>,
     pub(crate) counters: TransportCounters,
-    pub(crate) sightings: Sightings,
+    pub(crate) answers: Answers,
     pub(crate) resets: Bucket,
     pub(crate) echoes: Bucket,
 }
@@ -54,7 +54,7 @@ impl Transport {
             inside,
             card,
             counters: TransportCounters::default(),
-            sightings: Sightings::new(),
+            answers: Answers::new(),
             resets: Bucket::new(config.resets_per_second),
             echoes: Bucket::new(config.echoes_per_second),
         }

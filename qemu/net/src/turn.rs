@@ -47,6 +47,7 @@ impl<D: FrameDevice> NetStack<D> {
     pub fn poll(&mut self, now: Instant, budget: PollBudget) -> Polled {
         self.now = self.now.max(now);
         let mut more_work = self.expire_timers();
+        let next_answer = self.repeat_answers();
         let mut left = [Left::default(); PORTS_MAX];
         for (at, left) in (0_u8..).zip(left.iter_mut()).take(self.ports.len()) {
             left.frames = self.frames_of(PortIndex(at), budget);
@@ -58,7 +59,7 @@ impl<D: FrameDevice> NetStack<D> {
             worked = true;
         }
         let mut exhausted = TransportSet::EMPTY;
-        let mut next_deadline = self.pool.timers.next();
+        let mut next_deadline = self.pool.timers.next().into_iter().chain(next_answer).min();
         for ((at, before), left) in (0_u8..).zip(&before).zip(&left).take(self.ports.len()) {
             let port = PortIndex(at);
             let used_up = before.frames > 0 && left.frames == 0;

@@ -37,9 +37,27 @@ pub(crate) struct Wire {
     /// Frames that the card takes before it is full, until the next step.
     pub(crate) card_room: usize,
     pub(crate) card_room_max: usize,
+    /// Milliseconds that a frame is on its way.
+    pub(crate) delay: u64,
+    /// What is on its way: until when, whether to the stack, and the frame.
+    on_way: VecDeque<(u64, bool, Vec<u8>)>,
+    /// Chooses frames that are lost, told whether they go to the stack.
+    pub(crate) eats: Option<Appetite>,
     /// Frames from the stack that the test wants to see.
     pub(crate) seen: Option<Vec<Vec<u8>>>,
+    millis: u64,
     random: u64,
+}
+
+type Eats = Box<dyn FnMut(&[u8], bool) -> bool>;
+
+/// A choice of frames.
+pub(crate) struct Appetite(pub Eats);
+
+impl core::fmt::Debug for Appetite {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Appetite")
+    }
 }
 
 impl Wire {
@@ -56,13 +74,22 @@ impl Wire {
 
     fn pass(&mut self, frame: Vec<u8>, to_stack: bool) {
         let faults = self.faults;
-        if self.hits(faults.lose) {
+        let eaten = self
+            .eats
+            .as_mut()
+            .is_some_and(|eats| eats.0(&frame, to_stack));
+        if eaten || self.hits(faults.lose) {
             return;
         }
         let mut frame = frame;
         if self.hits(faults.corrupt) {
             let at = self.random() as usize % frame.len();
             frame[at] ^= 1 << (self.random() % 8);
+        }
+        if self.delay > 0 {
+            let due = self.millis + self.delay;
+            self.on_way.push_back((due, to_stack, frame));
+            return;
         }
         let copies = 1 + usize::from(self.hits(faults.duplicate));
         let swap = self.hits(faults.reorder);
@@ -81,6 +108,23 @@ impl Wire {
     }
 }
 
+impl Wire {
+    /// What has arrived by now.
+    fn arrive(&mut self, millis: u64) {
+        self.millis = millis;
+        while let Some((_, to_stack, frame)) =
+            self.on_way.pop_front_if(|(due, _, _)| *due <= millis)
+        {
+            let queue = if to_stack {
+                &mut self.to_stack
+            } else {
+                &mut self.to_peer
+            };
+            queue.push_back(frame);
+        }
+    }
+}
+
 pub(crate) type SharedWire = Rc<RefCell<Wire>>;
 
 pub(crate) fn wire() -> SharedWire {
@@ -90,7 +134,11 @@ pub(crate) fn wire() -> SharedWire {
         faults: Faults::default(),
         card_room: 256,
         card_room_max: 256,
+        delay: 0,
+        on_way: VecDeque::new(),
+        eats: None,
         seen: None,
+        millis: 0,
         random: 0x9E37_79B9_7F4A_7C15,
     }))
 }
@@ -309,6 +357,7 @@ impl World {
         {
             let mut wire = self.wire.borrow_mut();
             wire.card_room = wire.card_room_max;
+            wire.arrive(self.millis);
         }
         self.poll_stack();
         let now = smoltcp::time::Instant::from_millis(self.millis as i64);
