@@ -10,6 +10,9 @@ pub const LISTENERS_MAX: usize = 16;
 /// Transports that one stack can hold, loopback included.
 pub const TRANSPORTS_MAX: usize = 8;
 
+/// Ports of one stack: a card and a loop a transport.
+pub(crate) const PORTS_MAX: usize = TRANSPORTS_MAX.saturating_mul(2);
+
 /// Largest Ethernet frame without its check sequence, in bytes.
 pub const FRAME_BYTES_MAX: usize = 1_514;
 

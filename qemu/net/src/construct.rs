@@ -4,7 +4,9 @@
 use crate::account::OUTGOING;
 use crate::adapter::{OneFrame, Traffic};
 use crate::classify::Receiver;
-use crate::config::{FRAME_BYTES_MAX, LISTENERS_MAX, NetConfig, NicConfig, TRANSPORTS_MAX};
+use crate::config::{
+    FRAME_BYTES_MAX, LISTENERS_MAX, NetConfig, NicConfig, PORTS_MAX, TRANSPORTS_MAX,
+};
 use crate::cookie::CookieJar;
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
@@ -38,7 +40,7 @@ impl<D: FrameDevice> NetStack<D> {
         let [low, high, ..] = start;
         let mut stack = Self {
             now: Instant::default(),
-            ports: Vec::with_capacity(TRANSPORTS_MAX.saturating_mul(2)),
+            ports: Vec::with_capacity(PORTS_MAX),
             transports: Vec::with_capacity(TRANSPORTS_MAX),
             listeners: Vec::with_capacity(LISTENERS_MAX),
             cookies: CookieJar::new([first, second ^ u64::MAX]),
@@ -46,7 +48,7 @@ impl<D: FrameDevice> NetStack<D> {
             nobody: SocketSet::new(Vec::new()),
             scratch: [0; FRAME_BYTES_MAX],
             next_ephemeral: u16::from_le_bytes([low, high]),
-            order: Vec::with_capacity(TRANSPORTS_MAX.saturating_mul(2)),
+            order: Vec::with_capacity(PORTS_MAX),
             pool,
             config,
         };

@@ -21,21 +21,18 @@ pub(crate) enum Source {
 pub(crate) struct Ready {
     lists: Lists,
     sockets: u16,
-    turn: u8,
+    turn: usize,
 }
-
-/// How many transports, as the lists count them.
-const TRANSPORTS: u8 = {
-    assert!(TRANSPORTS_MAX < 256, "a transport's number is a byte");
-    TRANSPORTS_MAX as u8
-};
 
 impl Ready {
     /// Empty lists for `sockets` sockets and every listener.
     pub(crate) fn new(sockets: u16) -> Self {
         let listeners = u16::try_from(LISTENERS_MAX).unwrap_or(u16::MAX);
         Self {
-            lists: Lists::new(sockets.saturating_add(listeners), u16::from(TRANSPORTS)),
+            lists: Lists::new(
+                sockets.saturating_add(listeners),
+                u16::try_from(TRANSPORTS_MAX).unwrap_or(u16::MAX),
+            ),
             sockets,
             turn: 0,
         }
@@ -63,10 +60,10 @@ impl Ready {
 
     /// Takes the first of the next transport in turn that has any.
     pub(crate) fn pop(&mut self) -> Option<(TransportId, Source)> {
-        for _ in 0..TRANSPORTS {
-            let at = self.turn;
-            let next = at.wrapping_add(1);
-            self.turn = if next >= TRANSPORTS { 0 } else { next };
+        for _ in 0..TRANSPORTS_MAX {
+            let at = u8::try_from(self.turn).ok()?;
+            let next = self.turn.wrapping_add(1);
+            self.turn = if next >= TRANSPORTS_MAX { 0 } else { next };
             if let Some(index) = self.lists.pop_first(ListName(u16::from(at))) {
                 let source = match index.checked_sub(self.sockets) {
                     Some(listener) => Source::Listener(u8::try_from(listener).ok()?),

@@ -5,7 +5,7 @@
 //! freed, so that nothing of it waits behind its old transport).
 
 use crate::account::{ACCOUNTS, Accounts};
-use crate::config::{NetConfig, TRANSPORTS_MAX};
+use crate::config::{NetConfig, PORTS_MAX};
 use crate::counters::PoolCounters;
 use crate::events::{Ready, Source};
 use crate::flow::{FlowTable, PortIndex};
@@ -16,12 +16,6 @@ use crate::timers::Timers;
 use alloc::vec::Vec;
 
 const FREE: ListName = ListName(0);
-
-/// Ports of one stack: a card and a loop a transport.
-const PORTS_MAX: u16 = {
-    assert!(TRANSPORTS_MAX < 128, "a port's number is a byte");
-    TRANSPORTS_MAX as u16 * 2
-};
 
 const LISTS_PER_ACCOUNT: u16 = 3;
 
@@ -98,7 +92,7 @@ impl Pool {
                 .map(|_| Slot::new(config.rx_bytes, config.tx_bytes))
                 .collect(),
             lists,
-            transmit: Lists::new(count, PORTS_MAX),
+            transmit: Lists::new(count, u16::try_from(PORTS_MAX).unwrap_or(u16::MAX)),
             ready: Ready::new(count),
             flows: FlowTable::new(count, [tweak, key ^ u64::MAX]),
             timers: Timers::new(count),

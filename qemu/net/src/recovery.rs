@@ -93,6 +93,11 @@ fn is_after(left: u32, right: u32) -> bool {
     right.wrapping_sub(left).cast_signed() < 0
 }
 
+/// `duration` divided by `parts`.
+fn part(duration: Duration, parts: u32) -> Duration {
+    duration.checked_div(parts).unwrap_or_default()
+}
+
 impl Recovery {
     /// Of a connection whose peer has just acknowledged everything below
     /// `acknowledged`, which is all.
@@ -167,7 +172,7 @@ impl Recovery {
             self.recovery_point = self.sent;
             self.arm(now);
         } else if self.early == Early::Allowed {
-            let soon = now.after((self.mean() / 4).max(REORDERING_MIN));
+            let soon = now.after(part(self.mean(), 4).max(REORDERING_MIN));
             self.due = Some(self.due.map_or(soon, |due| due.min(soon)));
         }
     }
@@ -230,15 +235,17 @@ impl Recovery {
         self.round_trip = Some(match self.round_trip {
             None => RoundTrip {
                 mean: measured,
-                variation: measured / 2,
+                variation: part(measured, 2),
             },
             Some(before) => RoundTrip {
-                mean: before.mean.saturating_mul(7).saturating_add(measured) / 8,
-                variation: before
-                    .variation
-                    .saturating_mul(3)
-                    .saturating_add(before.mean.abs_diff(measured))
-                    / 4,
+                mean: part(before.mean.saturating_mul(7).saturating_add(measured), 8),
+                variation: part(
+                    before
+                        .variation
+                        .saturating_mul(3)
+                        .saturating_add(before.mean.abs_diff(measured)),
+                    4,
+                ),
             },
         });
         self.early = Early::Allowed;
@@ -279,8 +286,7 @@ mod tests {
         if let Some(round_trip) = round_trip {
             recovery.sample(round_trip);
         }
-        for segment in 0..3_u32 {
-            let sequence = (u32::MAX - 499).wrapping_add(segment * 1_000);
+        for sequence in [u32::MAX - 499, 500, 1_500] {
             recovery.on_sent(at(0), data(sequence, 1_000));
         }
         recovery
@@ -352,19 +358,20 @@ mod tests {
         let far = Duration::from_millis(900);
         let mut now = at(0);
         let mut spurious = Vec::new();
-        for flight in 0..16_u32 {
-            recovery.on_sent(now, data(flight * 2_000, 1_000));
-            recovery.on_sent(now, data(flight * 2_000 + 1_000, 1_000));
+        for first in (0..16_u32).map(|flight| flight.wrapping_mul(2_000)) {
+            let second = first.wrapping_add(1_000);
+            recovery.on_sent(now, data(first, 1_000));
+            recovery.on_sent(now, data(second, 1_000));
             let answered = now.after(far);
-            let mut times = 0;
+            let mut times = 0_u32;
             while let Some(due) = recovery.due().filter(|&due| due < answered) {
                 recovery.on_due(due);
-                recovery.on_sent(due, data(flight * 2_000, 1_000));
-                times += 1;
+                recovery.on_sent(due, data(first, 1_000));
+                times = times.wrapping_add(1);
             }
             spurious.push(times);
             now = answered;
-            recovery.on_acknowledged(now, flight * 2_000 + 2_000, 100);
+            recovery.on_acknowledged(now, second.wrapping_add(1_000), 100);
         }
         assert_eq!(spurious[12..], [0; 4], "{spurious:?}");
         assert!(spurious.iter().sum::<u32>() <= 10, "{spurious:?}");

@@ -6,7 +6,7 @@
 //! at most [`PIECE`] of its frames and [`PIECE`] of its segments; a card that
 //! rests is not received from).
 
-use crate::config::{PollBudget, TRANSPORTS_MAX};
+use crate::config::{PORTS_MAX, PollBudget};
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
 use crate::ids::TransportSet;
@@ -25,9 +25,6 @@ const BLOCKED_RETRY: Duration = Duration::from_millis(1);
 
 /// Timers that one poll expires.
 const TIMERS_PER_POLL: usize = 256;
-
-/// Ports of one stack: a card and a loop a transport.
-const PORTS_MAX: usize = TRANSPORTS_MAX.saturating_mul(2);
 
 /// What a port may still do in this poll.
 #[derive(Debug, Clone, Copy, Default)]
