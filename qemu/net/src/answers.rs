@@ -159,6 +159,14 @@ impl<D: FrameDevice> NetStack<D> {
         }
     }
 
+    /// Whether the answer `isn` was sent lately, and not acknowledged.
+    pub(crate) fn is_answered_lately(&self, port: PortIndex, isn: u32) -> bool {
+        let transport = self.transport_of(port);
+        self.transports
+            .get(usize::from(transport.0))
+            .is_some_and(|transport| transport.answers.is_open(isn))
+    }
+
     /// The handshake of a connection took a round trip: perhaps its length is known.
     pub(crate) fn time_handshake(&mut self, port: PortIndex, index: u16, isn: u32) {
         let now = self.now;

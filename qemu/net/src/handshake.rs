@@ -86,7 +86,11 @@ impl<D: FrameDevice> NetStack<D> {
             .filter(|_| !self.spent.contains(key, isn));
         let Some(segment_bytes) = segment_bytes else {
             self.count_listener(listener, |counters| &mut counters.handshake_invalid);
-            self.refuse(port, frame);
+            // Whoever has our answer and is ahead of it has lost its first segments
+            // on the way, and will send them again.
+            if !self.is_answered_lately(port, isn) {
+                self.refuse(port, frame);
+            }
             return;
         };
         if let Err(reason) = self.room_for(listener) {

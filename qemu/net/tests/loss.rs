@@ -146,6 +146,31 @@ fn an_answer_to_a_request_that_is_lost_is_sent_again_before_the_peer_asks_again(
     assert!((250..300).contains(&(kept.world.millis - started)));
 }
 
+/// The peer answers the repeat with the number behind its request, which names no
+/// handshake; the request is still to come again.
+#[test]
+fn a_peer_that_is_ahead_of_the_handshake_is_not_reset() {
+    let mut kept = Kept::open(0);
+    let repeats = Rc::new(Cell::new(0));
+    let seen = repeats.clone();
+    let eats = move |frame: &[u8], to_stack: bool| {
+        let syn = parse(frame).is_some_and(|seen| seen.syn);
+        seen.set(seen.get() + usize::from(syn && !to_stack));
+        to_stack && !syn && seen.get() == 1
+    };
+    kept.world.wire.borrow_mut().eats = Some(Appetite(Box::new(eats)));
+    let peer = kept.world.peer.connect(common::STACK_ADDRESS, 8080);
+    kept.world
+        .until(50, "open", |world| world.peer.socket(peer).may_send());
+    kept.world.peer.socket(peer).send_slice(b"GET /").unwrap();
+    kept.world.run(300);
+    assert_eq!(repeats.get(), 2);
+    assert!(kept.world.peer.socket(peer).may_send(), "reset");
+    kept.world.until(2_000, "the request", |world| {
+        world.peer.socket(peer).send_queue() == 0
+    });
+}
+
 /// Every twentieth segment is lost in both directions, requests aside: those are
 /// the peer's to repeat, and this one waits a second where others wait 200 ms.
 #[test]
