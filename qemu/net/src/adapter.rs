@@ -4,9 +4,10 @@
 use crate::config::FRAME_BYTES_MAX;
 use crate::device::FrameDevice;
 use crate::link::{Link, Outcome};
+use crate::wrote::Wrote;
 use smoltcp::phy::{ChecksumCapabilities, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::time::Instant;
-use smoltcp::wire::{IpAddress, Ipv4Packet, TcpPacket};
+use smoltcp::wire::IpAddress;
 
 /// Memory for replies that find no room, so that receiving never stalls on it.
 pub(crate) type Scratch = [u8; FRAME_BYTES_MAX];
@@ -16,6 +17,8 @@ pub(crate) type Scratch = [u8; FRAME_BYTES_MAX];
 pub(crate) struct Traffic {
     pub(crate) sent: u64,
     pub(crate) unsent: u64,
+    /// The last segment that smoltcp wrote, sent or not: it takes each for sent.
+    pub(crate) wrote: Option<Wrote>,
 }
 
 /// At most one frame in, any number out to the link.
@@ -44,7 +47,14 @@ pub(crate) struct FrameOut<'a, D: FrameDevice> {
 
 impl<D: FrameDevice> TxToken for FrameOut<'_, D> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
-        let (result, outcome) = self.link.transmit(len, self.scratch, f);
+        let medium = self.link.medium();
+        let wrote = &mut self.traffic.wrote;
+        let fill = |frame: &mut [u8]| {
+            let result = f(frame);
+            *wrote = Wrote::read(medium, frame).or(*wrote);
+            result
+        };
+        let (result, outcome) = self.link.transmit(len, self.scratch, fill);
         let counter = match outcome {
             Outcome::Queued => &mut self.traffic.sent,
             Outcome::NoRoom => &mut self.traffic.unsent,
@@ -89,25 +99,22 @@ impl<D: FrameDevice> Device for OneFrame<'_, D> {
     }
 }
 
-/// Replays a connection request to a socket and catches the answer's sequence
-/// number instead of sending it.
+/// Replays a connection request to a socket and catches the answer instead of
+/// sending it.
 pub(crate) struct Replay<'a> {
     pub(crate) request: Option<&'a [u8]>,
-    pub(crate) answer: Option<u32>,
+    pub(crate) answer: Option<Wrote>,
 }
 
 /// Reads the answer that is not sent.
-pub(crate) struct Catch<'a>(&'a mut Option<u32>);
+pub(crate) struct Catch<'a>(&'a mut Option<Wrote>);
 
 impl TxToken for Catch<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         let mut packet = [0; 128];
         let (head, _) = packet.split_at_mut(len.min(128));
         let result = f(head);
-        *self.0 = Ipv4Packet::new_checked(&*head).ok().and_then(|ip| {
-            let tcp = TcpPacket::new_checked(ip.payload()).ok()?;
-            Some(tcp.seq_number().0.cast_unsigned())
-        });
+        *self.0 = Wrote::read(Medium::Ip, head);
         result
     }
 }

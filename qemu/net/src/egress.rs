@@ -110,6 +110,7 @@ impl<D: FrameDevice> NetStack<D> {
             .map(Instant::from_wire);
         let deadline = slot.deadline;
         self.count_traffic(port, traffic);
+        self.note_written(index, traffic.wrote);
         self.settle(index);
         let gone = self
             .pool

@@ -36,6 +36,7 @@ pub(crate) struct Transport {
     pub(crate) card: Option<PortIndex>,
     pub(crate) counters: TransportCounters,
     pub(crate) resets: Bucket,
+    pub(crate) challenges: Bucket,
     pub(crate) echoes: Bucket,
 }
 
@@ -54,6 +55,7 @@ impl Transport {
             card,
             counters: TransportCounters::default(),
             resets: Bucket::new(config.resets_per_second),
+            challenges: Bucket::new(config.challenges_per_second),
             echoes: Bucket::new(config.echoes_per_second),
         }
     }
