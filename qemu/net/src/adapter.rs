@@ -5,10 +5,10 @@ use crate::config::FRAME_BYTES_MAX;
 use crate::device::FrameDevice;
 use crate::link::{Link, Outcome};
 use crate::recovery::Outline;
-use crate::resend::outline;
+use crate::wrote::Wrote;
 use smoltcp::phy::{ChecksumCapabilities, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::time::Instant;
-use smoltcp::wire::{IpAddress, Ipv4Packet, TcpPacket};
+use smoltcp::wire::IpAddress;
 
 /// Memory for replies that find no room, so that receiving never stalls on it.
 pub(crate) type Scratch = [u8; FRAME_BYTES_MAX];
@@ -18,20 +18,23 @@ pub(crate) type Scratch = [u8; FRAME_BYTES_MAX];
 pub(crate) struct Traffic {
     pub(crate) sent: u64,
     pub(crate) unsent: u64,
-    /// The last segment sent.
+    /// The last segment that smoltcp wrote, sent or not: it takes each for sent.
+    pub(crate) wrote: Option<Wrote>,
+    /// The last segment that was sent.
     pub(crate) segment: Option<Outline>,
 }
 
 impl Traffic {
-    fn count(&mut self, outcome: Outcome, segment: Option<Outline>) {
+    fn count(&mut self, outcome: Outcome, wrote: Option<Wrote>) {
+        self.wrote = wrote.or(self.wrote);
         let counter = match outcome {
-            Outcome::Queued => &mut self.sent,
+            Outcome::Queued => {
+                self.segment = wrote.as_ref().map(Outline::from).or(self.segment);
+                &mut self.sent
+            }
             Outcome::NoRoom => &mut self.unsent,
         };
         *counter = counter.saturating_add(1);
-        if outcome == Outcome::Queued {
-            self.segment = segment.or(self.segment);
-        }
     }
 }
 
@@ -62,9 +65,9 @@ pub(crate) struct FrameOut<'a, D: FrameDevice> {
 impl<D: FrameDevice> TxToken for FrameOut<'_, D> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         let medium = self.link.medium();
-        let fill = |frame: &mut [u8]| (f(frame), outline(medium, frame));
-        let ((result, segment), outcome) = self.link.transmit(len, self.scratch, fill);
-        self.traffic.count(outcome, segment);
+        let fill = |frame: &mut [u8]| (f(frame), Wrote::read(medium, frame));
+        let ((result, wrote), outcome) = self.link.transmit(len, self.scratch, fill);
+        self.traffic.count(outcome, wrote);
         result
     }
 }
@@ -126,11 +129,11 @@ impl<D: FrameDevice> TxToken for PacketOut<'_, '_, D> {
             for (to, from) in head.iter_mut().zip(header) {
                 *to = *from;
             }
-            (f(packet), outline(Medium::Ip, packet))
+            (f(packet), Wrote::read(Medium::Ip, packet))
         };
         let len = len.saturating_add(header.len());
-        let ((result, segment), outcome) = again.link.transmit(len, again.scratch, fill);
-        again.traffic.count(outcome, segment);
+        let ((result, wrote), outcome) = again.link.transmit(len, again.scratch, fill);
+        again.traffic.count(outcome, wrote);
         result
     }
 }
@@ -161,25 +164,22 @@ impl<'c, D: FrameDevice> Device for Again<'c, D> {
     }
 }
 
-/// Replays a connection request to a socket and catches the answer's sequence
-/// number instead of sending it.
+/// Replays a connection request to a socket and catches the answer instead of
+/// sending it.
 pub(crate) struct Replay<'a> {
     pub(crate) request: Option<&'a [u8]>,
-    pub(crate) answer: Option<u32>,
+    pub(crate) answer: Option<Wrote>,
 }
 
 /// Reads the answer that is not sent.
-pub(crate) struct Catch<'a>(&'a mut Option<u32>);
+pub(crate) struct Catch<'a>(&'a mut Option<Wrote>);
 
 impl TxToken for Catch<'_> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         let mut packet = [0; 128];
         let (head, _) = packet.split_at_mut(len.min(128));
         let result = f(head);
-        *self.0 = Ipv4Packet::new_checked(&*head).ok().and_then(|ip| {
-            let tcp = TcpPacket::new_checked(ip.payload()).ok()?;
-            Some(tcp.seq_number().0.cast_unsigned())
-        });
+        *self.0 = Wrote::read(Medium::Ip, head);
         result
     }
 }

@@ -216,7 +216,7 @@ impl<D: FrameDevice> NetStack<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::SegmentKind;
+    use crate::classify::{Flags, SegmentKind};
     use crate::flow::FlowKey;
     use core::net::Ipv4Addr;
     use smoltcp::wire::EthernetAddress;
@@ -234,6 +234,9 @@ mod tests {
             kind: SegmentKind::Request,
             sequence: 1,
             acknowledgement: 0,
+            flags: Flags::SYN,
+            text_bytes: 0,
+            window: 0,
             sender: EthernetAddress([0; 6]),
         }
     }

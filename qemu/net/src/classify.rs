@@ -33,10 +33,58 @@ pub(crate) struct Segment {
     pub(crate) kind: SegmentKind,
     /// Sequence number of its first byte, or of its SYN.
     pub(crate) sequence: u32,
-    /// Acknowledgement number; meaningless for `Request`.
+    /// Acknowledgement number; meaningless without its flag.
     pub(crate) acknowledgement: u32,
+    pub(crate) flags: Flags,
+    /// Bytes of text.
+    pub(crate) text_bytes: u16,
+    /// Its window, unscaled.
+    pub(crate) window: u16,
     /// Hardware address of the sender; zero inside a loop.
     pub(crate) sender: EthernetAddress,
+}
+
+impl Segment {
+    /// Numbers that it takes: its text, its SYN and its FIN (SEG.LEN).
+    pub(crate) fn length(&self) -> u32 {
+        self.flags.length(self.text_bytes)
+    }
+}
+
+/// The flags of a TCP header that a connection's state depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Flags(pub(crate) u8);
+
+impl Flags {
+    /// Where they stand in a TCP header.
+    pub(crate) const AT: usize = 13;
+    pub(crate) const FIN: Self = Self(0x01);
+    pub(crate) const SYN: Self = Self(0x02);
+    pub(crate) const RST: Self = Self(0x04);
+    pub(crate) const ACK: Self = Self(0x10);
+
+    /// Whether `flag` is set.
+    pub(crate) const fn has(self, flag: Self) -> bool {
+        self.0 & flag.0 != 0
+    }
+
+    /// Numbers that a segment with these flags and so much text takes.
+    pub(crate) fn length(self, text_bytes: u16) -> u32 {
+        u32::from(text_bytes)
+            .wrapping_add(u32::from(self.has(Self::SYN)))
+            .wrapping_add(u32::from(self.has(Self::FIN)))
+    }
+
+    fn kind(self) -> SegmentKind {
+        if self.has(Self::RST) {
+            return SegmentKind::Reset;
+        }
+        match (self.has(Self::SYN), self.has(Self::ACK)) {
+            (true, false) if !self.has(Self::FIN) => SegmentKind::Request,
+            (false, true) => SegmentKind::Acknowledgement,
+            _ => SegmentKind::Other,
+        }
+    }
 }
 
 /// What a segment can mean to a flow that is not known.
@@ -125,15 +173,7 @@ fn segment(receiver: &Receiver, sender: EthernetAddress, ip: &Ipv4Packet<&[u8]>)
     if tcp.src_port() == 0 || tcp.dst_port() == 0 {
         return Class::Malformed;
     }
-    let kind = if tcp.rst() {
-        SegmentKind::Reset
-    } else {
-        match (tcp.syn(), tcp.ack()) {
-            (true, false) if !tcp.fin() => SegmentKind::Request,
-            (false, true) => SegmentKind::Acknowledgement,
-            _ => SegmentKind::Other,
-        }
-    };
+    let flags = Flags(ip.payload().get(Flags::AT).copied().unwrap_or(0));
     Class::Segment(Segment {
         key: FlowKey {
             port: receiver.port,
@@ -142,9 +182,12 @@ fn segment(receiver: &Receiver, sender: EthernetAddress, ip: &Ipv4Packet<&[u8]>)
             remote: ip.src_addr(),
             remote_port: tcp.src_port(),
         },
-        kind,
+        kind: flags.kind(),
         sequence: tcp.seq_number().0.cast_unsigned(),
         acknowledgement: tcp.ack_number().0.cast_unsigned(),
+        flags,
+        text_bytes: u16::try_from(tcp.payload().len()).unwrap_or(u16::MAX),
+        window: tcp.window_len(),
         sender,
     })
 }
@@ -201,6 +244,20 @@ mod tests {
         assert_eq!(segment.key.remote, Ipv4Addr::new(10, 0, 2, 2));
         assert_eq!(segment.key.remote_port, 0xC000);
         assert_eq!(segment.sender.0[5], 9);
+        assert_eq!(segment.text_bytes, 0);
+    }
+
+    #[test]
+    fn length_counts_text_and_both_flags() {
+        let segment = class_with(|f| {
+            f.extend([0; 7]);
+            f[17] += 5; // Two bytes of padding are no text.
+            f[47] = 0x13;
+        });
+        let Class::Segment(segment) = segment else {
+            panic!("{segment:?}")
+        };
+        assert_eq!((segment.text_bytes, segment.length()), (5, 7));
     }
 
     #[test]

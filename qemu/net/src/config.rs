@@ -21,7 +21,8 @@ pub const FRAME_BYTES_MAX: usize = 1_514;
 pub struct NetConfig {
     /// Sockets in the pool, all transports together.
     pub sockets: u16,
-    /// Receive buffer of each socket, in bytes.
+    /// Receive buffer of each socket, in bytes; 65,535 are used at most, so that a
+    /// window is what its field says.
     pub rx_bytes: usize,
     /// Transmit buffer of each socket, in bytes.
     pub tx_bytes: usize,
@@ -45,6 +46,9 @@ pub struct NetConfig {
     pub silence_time: Duration,
     /// Replies per second to segments that belong to nothing (RST), per transport.
     pub resets_per_second: u32,
+    /// Acknowledgements per second to segments of a connection that may be forged,
+    /// per transport.
+    pub challenges_per_second: u32,
     /// ICMP echo replies per second, per transport.
     pub echoes_per_second: u32,
 }
@@ -66,6 +70,7 @@ impl NetConfig {
             connect_time: Duration::from_secs(5),
             silence_time: Duration::from_secs(20),
             resets_per_second: 500,
+            challenges_per_second: 500,
             echoes_per_second: 100,
         }
     }

@@ -21,6 +21,12 @@ pub struct TransportCounters {
     pub strays: u64,
     /// Resets not sent because their rate was exhausted.
     pub resets_suppressed: u64,
+    /// Segments of a connection whose numbers it did not expect, or that came late.
+    pub unacceptable: u64,
+    /// Acknowledgements that challenged the sender of such a segment (RFC 5961).
+    pub challenges_sent: u64,
+    /// Challenges not sent because a rate was exhausted.
+    pub challenges_suppressed: u64,
     /// Echo requests not answered because their rate was exhausted.
     pub echoes_suppressed: u64,
     /// Polls that ended with frames still waiting.
@@ -78,6 +84,7 @@ pub struct PoolCounters {
     pub orphans_reclaimed: u64,
     /// Orphans reset because their time was over.
     pub orphans_timed_out: u64,
-    /// Accounts of sockets that did not add up: always zero.
+    /// Accounts of sockets, or of the numbers of their connections, that did not add
+    /// up: always zero.
     pub faults: u64,
 }

@@ -64,6 +64,7 @@ impl<D: FrameDevice> NetStack<D> {
             self.send_next(port, index)
         };
         self.count_traffic(port, traffic);
+        self.note_written(index, traffic.wrote);
         if let Some(segment) = traffic.segment {
             let now = self.now;
             if let Some(recovery) = self

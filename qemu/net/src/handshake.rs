@@ -10,10 +10,12 @@ use crate::cookie::seed_for;
 use crate::counters::ListenerCounters;
 use crate::device::FrameDevice;
 use crate::flow::{FlowKey, PortIndex};
+use crate::gate::Gate;
 use crate::pool::{Victim, backlog};
 use crate::replies::{self, Opening};
 use crate::slot::Phase;
 use crate::stack::NetStack;
+use crate::wrote::Wrote;
 use core::time::Duration;
 use smoltcp::iface::{Config, Interface};
 use smoltcp::socket::tcp::State;
@@ -107,16 +109,20 @@ impl<D: FrameDevice> NetStack<D> {
             window: 0,
             segment_bytes,
         };
-        if self.replay(index, key, opening, isn) != Some(isn) {
+        let answer = self.replay(index, key, opening, isn);
+        let Some(answer) = answer.filter(|answer| answer.sequence == isn) else {
             debug_assert!(
                 false,
                 "smoltcp's generator is not the one that cookies assume"
             );
             self.pool.free(index);
             return;
+        };
+        if let Some(slot) = self.pool.slot_mut(index) {
+            slot.gate = Gate::answered(&answer);
         }
         self.pool.flows.insert(key, index);
-        self.feed(port, Some(index), frame);
+        self.deliver(port, index, acknowledgement, frame);
         let state = self.pool.slot(index).map(crate::slot::Slot::state);
         if !matches!(state, Some(State::Established | State::CloseWait)) {
             // Its checksum was wrong, or it was out of the window after all.
@@ -137,8 +143,8 @@ impl<D: FrameDevice> NetStack<D> {
     }
 
     /// Brings a fresh socket to SYN-RECEIVED with the initial sequence number
-    /// that the cookie chose; answers the one that smoltcp used.
-    fn replay(&mut self, index: u16, key: FlowKey, opening: Opening, isn: u32) -> Option<u32> {
+    /// that the cookie chose; answers what smoltcp wrote to the peer's request.
+    fn replay(&mut self, index: u16, key: FlowKey, opening: Opening, isn: u32) -> Option<Wrote> {
         let request = replies::request_again(key, opening);
         let slot = self.pool.slot_mut(index)?;
         slot.port = key.port;
@@ -197,7 +203,7 @@ impl<D: FrameDevice> NetStack<D> {
         }
         at.learned = Some((hop, segment.sender, now));
         let reply = replies::neighbour_reply(&at.receiver, hop, segment.sender);
-        self.feed(port, None, &reply);
+        self.feed(port, &reply);
     }
 
     /// Takes a pool socket for `account`, ending another's remains if need be.

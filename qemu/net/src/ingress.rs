@@ -1,4 +1,4 @@
-//! The life of a received frame: classify, find its socket, hand it over.
+//! The life of a received frame: classify it, find its socket, deliver it.
 
 use crate::adapter::{OneFrame, Traffic};
 use crate::classify::{Class, Segment, SegmentKind, classify};
@@ -44,7 +44,7 @@ impl<D: FrameDevice> NetStack<D> {
             Class::Malformed => self.count(port, |counters| &mut counters.malformed),
             Class::Ignored => self.count(port, |counters| &mut counters.ignored),
             Class::Fragment => self.count(port, |counters| &mut counters.fragments),
-            Class::Arp => self.feed(port, None, frame),
+            Class::Arp => self.feed(port, frame),
             Class::Icmp => {
                 let now = self.now;
                 let transport = self.transport_of(port);
@@ -53,7 +53,7 @@ impl<D: FrameDevice> NetStack<D> {
                     .get_mut(usize::from(transport.0))
                     .is_some_and(|transport| transport.echoes.take(now));
                 if allowed {
-                    self.feed(port, None, frame);
+                    self.feed(port, frame);
                 } else {
                     self.count(port, |counters| &mut counters.echoes_suppressed);
                 }
@@ -71,9 +71,7 @@ impl<D: FrameDevice> NetStack<D> {
                 // The peer has forgotten the old connection and starts anew.
                 self.pool.free(index);
             } else {
-                self.feed(port, Some(index), frame);
-                self.settle(index);
-                self.wants_transmit(index);
+                self.deliver(port, index, &segment, frame);
                 return;
             }
         }
@@ -91,8 +89,8 @@ impl<D: FrameDevice> NetStack<D> {
         }
     }
 
-    /// Whether a connection request survives full parsing.
-    fn is_sound(&self, port: PortIndex, frame: &[u8]) -> bool {
+    /// Whether a segment survives full parsing.
+    pub(crate) fn is_sound(&self, port: PortIndex, frame: &[u8]) -> bool {
         self.ports
             .get(usize::from(port.0))
             .is_some_and(|at| offered_segment_bytes(at.receiver.medium, frame).is_some())
@@ -114,22 +112,17 @@ impl<D: FrameDevice> NetStack<D> {
             .get_mut(usize::from(transport.0))
             .is_some_and(|transport| transport.resets.take(now));
         if allowed {
-            self.feed(port, None, frame);
+            self.feed(port, frame);
         } else {
             self.count(port, |counters| &mut counters.resets_suppressed);
         }
     }
 
-    /// Gives a frame to smoltcp together with the one socket it is for, if any.
-    pub(crate) fn feed(&mut self, port: PortIndex, socket: Option<u16>, frame: &[u8]) {
+    /// Gives a frame that belongs to no socket to smoltcp.
+    pub(crate) fn feed(&mut self, port: PortIndex, frame: &[u8]) {
         let now = self.now.wire();
-        let flow = socket.and_then(|index| Some((index, self.pool.slot(index)?.unacknowledged())));
         let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
             return;
-        };
-        let set = match socket.and_then(|index| self.pool.slot_mut(index)) {
-            Some(slot) => &mut slot.set,
-            None => &mut self.nobody,
         };
         let mut device = OneFrame {
             frame: Some(frame),
@@ -137,12 +130,10 @@ impl<D: FrameDevice> NetStack<D> {
             scratch: &mut self.scratch,
             traffic: Traffic::default(),
         };
-        at.interface.poll_ingress_single(now, &mut device, set);
+        at.interface
+            .poll_ingress_single(now, &mut device, &mut self.nobody);
         let traffic = device.traffic;
         self.count_traffic(port, traffic);
-        if let Some((index, unacknowledged)) = flow {
-            self.note_arrival(port, index, unacknowledged, frame);
-        }
     }
 
     /// Adds what an adapter has sent to the transport's counters.

@@ -6,7 +6,7 @@
 //! take what another needs. `README.md` follows one packet through.
 //!
 //! ```text
-//!  card 1 ──┐ budget ┌ classify ┐ known flow ──► its socket's smoltcp state
+//!  card 1 ──┐ budget ┌ classify ┐ known flow ──► its gate ──► its smoltcp state
 //!  card 2 ──┼──────► │ 4-tuple  ├─ SYN ────────► cookie SYN|ACK (no state)
 //!  loops  ──┘        └──────────┘ valid ACK ───► pool socket ► backlog ► accept
 //!                                 else ────────► RST, rate limited
@@ -29,16 +29,19 @@ mod config;
 mod construct;
 mod cookie;
 mod counters;
+mod deliver;
 mod device;
 mod egress;
 mod events;
 mod flow;
+mod gate;
 mod handshake;
 mod ids;
 mod ingress;
 mod link;
 mod listener;
 mod lists;
+mod numbers;
 mod ops;
 mod outcome;
 mod pool;
@@ -54,6 +57,7 @@ mod time;
 mod timers;
 mod transport;
 mod turn;
+mod wrote;
 
 pub use config::{
     FRAME_BYTES_MAX, LISTENERS_MAX, ListenOptions, NetConfig, NicConfig, PollBudget, TRANSPORTS_MAX,

@@ -209,9 +209,9 @@ impl Pool {
         }
     }
 
-    /// Counts an account of sockets that did not add up.
+    /// Counts accounts of sockets, or of their numbers, that did not add up.
     #[cold]
-    fn fault(&mut self) {
+    pub(crate) fn fault(&mut self) {
         self.counters.faults = self.counters.faults.saturating_add(1);
     }
 

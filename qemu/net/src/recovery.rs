@@ -12,7 +12,9 @@
 //! it is sent again, and while none is there is none; each flight is sent again
 //! early once, and then at intervals that double).
 
+use crate::classify::{Flags, Segment};
 use crate::time::Instant;
+use crate::wrote::Wrote;
 use core::time::Duration;
 
 /// Least time beyond the mean round trip: what Linux waits (RFC 6298, 2.4, says a
@@ -86,6 +88,31 @@ pub(crate) struct Outline {
     pub(crate) length: u32,
     pub(crate) acknowledges: Option<u32>,
     pub(crate) window: u16,
+}
+
+impl From<&Wrote> for Outline {
+    fn from(wrote: &Wrote) -> Self {
+        Self {
+            sequence: wrote.sequence,
+            length: wrote.flags.length(wrote.text_bytes),
+            acknowledges: wrote.flags.has(Flags::ACK).then_some(wrote.acknowledgement),
+            window: wrote.window,
+        }
+    }
+}
+
+impl From<&Segment> for Outline {
+    fn from(segment: &Segment) -> Self {
+        Self {
+            sequence: segment.sequence,
+            length: segment.length(),
+            acknowledges: segment
+                .flags
+                .has(Flags::ACK)
+                .then_some(segment.acknowledgement),
+            window: segment.window,
+        }
+    }
 }
 
 /// Whether number `left` comes after `right`, in sequence space.

@@ -67,19 +67,42 @@ fn write_opening(
     opening: Opening,
     checksums: &ChecksumCapabilities,
 ) {
-    let tcp_header = TcpRepr {
-        src_port: from.1,
-        dst_port: to.1,
-        control: TcpControl::Syn,
-        seq_number: TcpSeqNumber(opening.isn.cast_signed()),
-        ack_number: opening.acknowledges.map(|n| TcpSeqNumber(n.cast_signed())),
-        window_len: opening.window,
+    let mut segment = plain_segment(opening.isn, opening.acknowledges);
+    segment.control = TcpControl::Syn;
+    segment.window_len = opening.window;
+    segment.max_seg_size = Some(opening.segment_bytes);
+    write_segment(packet, from, to, segment, checksums);
+}
+
+/// A segment without options or text, and no window.
+fn plain_segment(sequence: u32, acknowledges: Option<u32>) -> TcpRepr<'static> {
+    TcpRepr {
+        src_port: 0,
+        dst_port: 0,
+        control: TcpControl::None,
+        seq_number: TcpSeqNumber(sequence.cast_signed()),
+        ack_number: acknowledges.map(|n| TcpSeqNumber(n.cast_signed())),
+        window_len: 0,
         window_scale: None,
-        max_seg_size: Some(opening.segment_bytes),
+        max_seg_size: None,
         sack_permitted: false,
         sack_ranges: [None; 3],
         timestamp: None,
         payload: &[],
+    }
+}
+
+fn write_segment(
+    packet: &mut [u8],
+    from: (Ipv4Addr, u16),
+    to: (Ipv4Addr, u16),
+    segment: TcpRepr<'_>,
+    checksums: &ChecksumCapabilities,
+) {
+    let tcp_header = TcpRepr {
+        src_port: from.1,
+        dst_port: to.1,
+        ..segment
     };
     let ip_header = Ipv4Repr {
         src_addr: from.0,
@@ -159,6 +182,67 @@ pub(crate) fn request_again(key: FlowKey, opening: Opening) -> [u8; HANDSHAKE_BY
         &ChecksumCapabilities::ignored(),
     );
     packet
+}
+
+/// The byte of text of a probe: already received, so its value is not looked at.
+const PROBE_TEXT: &[u8] = &[0];
+
+/// Length of a probe with all three headers.
+pub(crate) const PROBE_BYTES: usize = 55;
+
+/// A keep-alive probe as the peer of `segment` would send it (RFC 9293, 3.8.4), with
+/// the number before the one that is `expected`: smoltcp answers it by telling where
+/// the connection stands, and changes nothing else.
+pub(crate) fn probe<'a>(
+    bytes: &'a mut [u8; PROBE_BYTES],
+    receiver: &Receiver,
+    segment: &Segment,
+    expected: u32,
+    acknowledges: u32,
+) -> &'a [u8] {
+    let key = segment.key;
+    let (link, packet) = bytes.split_at_mut(ETHERNET_HEADER_BYTES);
+    let mut written = plain_segment(expected.wrapping_sub(1), Some(acknowledges));
+    written.payload = PROBE_TEXT;
+    write_segment(
+        packet,
+        (key.remote, key.remote_port),
+        (key.local, key.local_port),
+        written,
+        &checksums(receiver.medium),
+    );
+    let start = match receiver.medium {
+        Medium::Ip => ETHERNET_HEADER_BYTES,
+        Medium::Ethernet => {
+            EthernetRepr {
+                src_addr: segment.sender,
+                dst_addr: receiver.mac,
+                ethertype: EthernetProtocol::Ipv4,
+            }
+            .emit(&mut EthernetFrame::new_unchecked(link));
+            0
+        }
+    };
+    bytes.get(start..).unwrap_or_default()
+}
+
+/// Takes the FIN out of the segment in `frame`, which `classify` has understood, and
+/// keeps its checksum as right or wrong as it was (RFC 1624).
+pub(crate) fn without_end(medium: Medium, frame: &mut [u8]) {
+    let start = match medium {
+        Medium::Ethernet => ETHERNET_HEADER_BYTES,
+        Medium::Ip => 0,
+    };
+    let Some(packet) = frame.get_mut(start..) else {
+        return;
+    };
+    let mut ip = Ipv4Packet::new_unchecked(packet);
+    let mut tcp = TcpPacket::new_unchecked(ip.payload_mut());
+    let checksum = tcp.checksum();
+    // The sum holds the complement of the header, and the FIN counted one.
+    let (sum, carried) = checksum.overflowing_add(1);
+    tcp.set_fin(false);
+    tcp.set_checksum(sum.wrapping_add(u16::from(carried)));
 }
 
 /// An ARP reply as `neighbour` at `mac` would send it to us.

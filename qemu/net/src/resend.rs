@@ -4,6 +4,7 @@
 //! no other timer sees it, and neither do the neighbours that its port knows.
 
 use crate::adapter::{Again, Traffic};
+use crate::classify::Segment;
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
 use crate::recovery::{Outline, Recovery};
@@ -11,73 +12,22 @@ use crate::stack::NetStack;
 use smoltcp::iface::{Config, Interface};
 use smoltcp::phy::Medium;
 use smoltcp::socket::tcp::State;
-use smoltcp::wire::{
-    EthernetAddress, EthernetFrame, EthernetProtocol, EthernetRepr, HardwareAddress, IpCidr,
-    IpProtocol, Ipv4Packet, TcpPacket,
-};
+use smoltcp::wire::{EthernetFrame, EthernetProtocol, EthernetRepr, HardwareAddress, IpCidr};
 
 /// Length of an Ethernet header.
 const HEADER_BYTES: usize = 14;
-
-/// The TCP segment in a frame, if there is one.
-pub(crate) fn outline(medium: Medium, frame: &[u8]) -> Option<Outline> {
-    let packet = match medium {
-        Medium::Ip => frame,
-        Medium::Ethernet => {
-            let ethernet = EthernetFrame::new_checked(frame).ok()?;
-            if ethernet.ethertype() != EthernetProtocol::Ipv4 {
-                return None;
-            }
-            frame.get(HEADER_BYTES..)?
-        }
-    };
-    let ip = Ipv4Packet::new_checked(packet).ok()?;
-    if ip.next_header() != IpProtocol::Tcp {
-        return None;
-    }
-    let tcp = TcpPacket::new_checked(ip.payload()).ok()?;
-    Some(Outline {
-        sequence: tcp.seq_number().0.cast_unsigned(),
-        length: u32::try_from(tcp.segment_len()).ok()?,
-        acknowledges: tcp.ack().then(|| tcp.ack_number().0.cast_unsigned()),
-        window: tcp.window_len(),
-    })
-}
-
-/// The hardware address that sent a frame; zero inside a loop.
-fn sender(medium: Medium, frame: &[u8]) -> EthernetAddress {
-    match (medium, EthernetFrame::new_checked(frame)) {
-        (Medium::Ethernet, Ok(ethernet)) => ethernet.src_addr(),
-        _ => EthernetAddress([0; 6]),
-    }
-}
 
 impl<D: FrameDevice> NetStack<D> {
     /// Draws from a segment that smoltcp has processed what it says of those that
     /// were sent. `before` is what was unacknowledged before: only what smoltcp took
     /// for an acknowledgement is one.
-    pub(crate) fn note_arrival(
-        &mut self,
-        port: PortIndex,
-        index: u16,
-        before: usize,
-        frame: &[u8],
-    ) {
+    pub(crate) fn note_arrival(&mut self, index: u16, before: usize, segment: &Segment) {
         let now = self.now;
-        let Some(medium) = self
-            .ports
-            .get(usize::from(port.0))
-            .map(|port| port.receiver.medium)
-        else {
-            return;
-        };
         let Some(slot) = self.pool.slot_mut(index) else {
             return;
         };
-        let Some(segment) = outline(medium, frame) else {
-            return;
-        };
-        slot.neighbour = sender(medium, frame);
+        slot.neighbour = segment.sender;
+        let segment = Outline::from(segment);
         let Some(number) = segment.acknowledges else {
             return;
         };

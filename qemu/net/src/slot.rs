@@ -8,6 +8,7 @@
 //! ```
 
 use crate::flow::PortIndex;
+use crate::gate::Gate;
 use crate::recovery::Recovery;
 use crate::time::Instant;
 use alloc::vec;
@@ -64,6 +65,10 @@ pub(crate) struct Slot {
     pub(crate) port: PortIndex,
     /// Which account the socket is charged to.
     pub(crate) account: u8,
+    /// What its segments are judged by.
+    pub(crate) gate: Gate,
+    /// Until when it challenges nobody.
+    pub(crate) quiet_until: Instant,
     /// When the stack itself ends it.
     pub(crate) deadline: Option<Instant>,
     /// When it became an orphan.
@@ -80,6 +85,7 @@ pub(crate) struct Slot {
 impl Slot {
     /// A free socket with buffers of these sizes.
     pub(crate) fn new(rx_bytes: usize, tx_bytes: usize) -> Self {
+        let rx_bytes = rx_bytes.min(usize::from(u16::MAX));
         let mut socket = Socket::new(
             SocketBuffer::new(vec![0; rx_bytes]),
             SocketBuffer::new(vec![0; tx_bytes]),
@@ -98,6 +104,8 @@ impl Slot {
             attempt: Attempt::Established,
             port: PortIndex(0),
             account: 0,
+            gate: Gate::Shut,
+            quiet_until: Instant::default(),
             deadline: None,
             orphaned: Instant::default(),
             recovery: None,
@@ -164,6 +172,8 @@ impl Slot {
         self.attempt = Attempt::Established;
         self.deadline = None;
         self.recovery = None;
+        self.gate = Gate::Shut;
+        self.quiet_until = Instant::default();
         self.socket_mut().abort();
         // Taking the socket out and in drops what the set remembers of the last
         // peer's neighbour discovery, which would silence the next connection.

@@ -37,6 +37,7 @@ pub(crate) struct Transport {
     pub(crate) counters: TransportCounters,
     pub(crate) answers: Answers,
     pub(crate) resets: Bucket,
+    pub(crate) challenges: Bucket,
     pub(crate) echoes: Bucket,
 }
 
@@ -56,6 +57,7 @@ impl Transport {
             counters: TransportCounters::default(),
             answers: Answers::new(),
             resets: Bucket::new(config.resets_per_second),
+            challenges: Bucket::new(config.challenges_per_second),
             echoes: Bucket::new(config.echoes_per_second),
         }
     }

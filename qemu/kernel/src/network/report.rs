@@ -32,12 +32,15 @@ impl Network {
         for transport in (0..transports).map(TransportId) {
             if let Some(seen) = self.stack.transport_counters(transport) {
                 print_line!(
-                    "transport {transport} received={} sent={} unsent={} malformed={} strays={} budget_exhausted={}",
+                    "transport {transport} received={} sent={} unsent={} malformed={} strays={} unacceptable={} challenges={} challenges_suppressed={} budget_exhausted={}",
                     seen.frames_received,
                     seen.frames_sent,
                     seen.frames_unsent,
                     seen.malformed,
                     seen.strays,
+                    seen.unacceptable,
+                    seen.challenges_sent,
+                    seen.challenges_suppressed,
                     seen.budget_exhausted
                 );
             }

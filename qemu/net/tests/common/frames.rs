@@ -66,6 +66,7 @@ pub(crate) fn frame_to(destination: Ipv4Addr, raw: Raw<'_>) -> Vec<u8> {
 
 /// What the stack sent: flags, sequence and acknowledgement number of a frame.
 pub(crate) struct Seen {
+    pub(crate) from_port: u16,
     pub(crate) to_port: u16,
     pub(crate) syn: bool,
     pub(crate) fin: bool,
@@ -93,6 +94,7 @@ pub(crate) fn parse(frame: &[u8]) -> Option<Seen> {
     let tcp = TcpPacket::new_checked(ip.payload()).unwrap();
     assert!(tcp.verify_checksum(&from, &to));
     Some(Seen {
+        from_port: tcp.src_port(),
         to_port: tcp.dst_port(),
         syn: tcp.syn(),
         fin: tcp.fin(),

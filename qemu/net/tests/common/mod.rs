@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub(crate) mod frames;
+pub(crate) mod hand;
 
 use harness_net::{
     Accept, Accepted, Binding, FrameDevice, Instant, ListenOptions, ListenerId, NetConfig,
@@ -252,9 +253,14 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn new(wire: &SharedWire, address: Ipv4Addr) -> Self {
+        Self::seeded(wire, address, 77)
+    }
+
+    /// One whose initial numbers follow from `seed`.
+    pub(crate) fn seeded(wire: &SharedWire, address: Ipv4Addr, seed: u64) -> Self {
         let mut device = PeerDevice(wire.clone());
         let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(PEER_MAC)));
-        config.random_seed = 77;
+        config.random_seed = seed;
         let mut interface =
             Interface::new(config, &mut device, smoltcp::time::Instant::from_millis(0));
         interface.update_ip_addrs(|list| {
