@@ -1,7 +1,7 @@
 //! Building a stack: its loopback, then one transport a card. All memory is
 //! taken here.
 
-use crate::account::OUTGOING;
+use crate::account;
 use crate::adapter::{OneFrame, Traffic};
 use crate::classify::Receiver;
 use crate::config::{FRAME_BYTES_MAX, LISTENERS_MAX, NetConfig, NicConfig, TRANSPORTS_MAX};
@@ -9,7 +9,7 @@ use crate::cookie::CookieJar;
 use crate::device::FrameDevice;
 use crate::events::Ready;
 use crate::flow::PortIndex;
-use crate::ids::TransportId;
+use crate::ids::{ClientId, TransportId};
 use crate::link::Link;
 use crate::outcome::AddError;
 use crate::pool::Pool;
@@ -30,12 +30,7 @@ impl<D: FrameDevice> NetStack<D> {
     #[must_use]
     pub fn new(config: NetConfig) -> Self {
         let [first, second] = config.secret;
-        let mut pool = Pool::new(&config);
-        // A reserve that the pool cannot hold is no reserve; 0 is honest then.
-        let kept = pool
-            .accounts
-            .set_reserve(OUTGOING, config.outgoing_reserve, config.sockets);
-        debug_assert!(kept.is_ok(), "the outgoing reserve exceeds the pool");
+        let pool = Pool::new(&config);
         let entries = usize::from(config.sockets).saturating_add(LISTENERS_MAX);
         let start = siphash::hash([second, first], [0]).to_le_bytes();
         let [low, high, ..] = start;
@@ -69,6 +64,24 @@ impl<D: FrameDevice> NetStack<D> {
             None,
         ));
         stack
+    }
+
+    /// Lets `client` connect beside all others: sets its reserve aside, and its
+    /// bound. Without this it has neither.
+    ///
+    /// # Errors
+    /// There are too many clients, or the pool cannot keep the reserve.
+    pub fn add_client(&mut self, client: ClientId) -> Result<(), AddError> {
+        let account = account::of_client(client).ok_or(AddError::TooMany)?;
+        let free = self.pool.free_count();
+        self.pool
+            .accounts
+            .set_reserve(account, self.config.outgoing_reserve, free)
+            .map_err(|()| AddError::TooMany)?;
+        self.pool
+            .accounts
+            .set_limit(account, self.config.outgoing_limit);
+        Ok(())
     }
 
     /// Adds a network card as the next transport.
@@ -147,6 +160,7 @@ impl<D: FrameDevice> NetStack<D> {
             let added = addresses.push(IpCidr::Ipv4(subnet));
             debug_assert!(added.is_ok(), "a fresh interface has room for one address");
         });
+        self.spent.add_port();
         self.ports.push(Port {
             transport,
             receiver: Receiver {
