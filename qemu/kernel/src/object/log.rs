@@ -64,6 +64,5 @@ const fn word(level: WireLevel) -> &'static [u8] {
 /// The first line of `bytes`, at most `longest` bytes of it: a record is one
 /// line of the log, whatever a process writes.
 fn cut(bytes: &[u8], longest: usize) -> &[u8] {
-    let line = until_control(bytes);
-    line.get(..longest).unwrap_or(line)
+    until_control(bytes.get(..longest).unwrap_or(bytes))
 }
