@@ -64,6 +64,16 @@ pub struct ProcessPlan<'a> {
     pub grants: Vec<NamedGrant>,
 }
 
+impl ProcessPlan<'_> {
+    /// Whether it may make outgoing connections.
+    #[must_use]
+    pub fn may_connect(&self) -> bool {
+        self.grants
+            .iter()
+            .any(|named| named.grant == Grant::Network)
+    }
+}
+
 /// The whole boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootPlan<'a> {

@@ -207,33 +207,46 @@ impl Kernel {
         pit::arm_by(now.saturating_add(TICK_NANOSECONDS), now);
     }
 
-    /// Halts until an interrupt or the next deadline; but while output waits
-    /// and its port takes some, only long enough to send a little of it, so
-    /// that whoever is woken meanwhile need not wait for all of it.
+    /// Halts until an interrupt or the next deadline; or, if there is something to
+    /// do at once, lets in an interrupt that waits. Without that glance a kernel
+    /// that is kept busy by its cards alone (it answers connection requests
+    /// without any process) never took one: the timer, the terminal and the cards
+    /// would keep their lines up, and an emulator that has an interrupt to deliver
+    /// asks again and again whether it may, taking the lock that the cards'
+    /// packets wait for.
     fn halt(&mut self) {
+        let lines = if self.may_halt() {
+            idle::wait()
+        } else {
+            idle::glance()
+        };
+        self.handle_interrupts(lines);
+    }
+
+    /// Prepares for a halt; false if there is something to do. While output waits
+    /// and its port takes some, only a little of it is sent, so that whoever is
+    /// woken meanwhile need not wait for all of it.
+    fn may_halt(&mut self) -> bool {
         let console = console::pump(IDLE_OUTPUT_NANOSECONDS);
         let terminal = self.terminal.pump(IDLE_OUTPUT_NANOSECONDS);
         if console == Pumped::TimeUp || terminal == Pumped::TimeUp {
-            return;
+            return false;
         }
         if self.processes.iter().flatten().count() == 0 {
             panic!("no process left, and none decided the end");
         }
         let now = time::now();
         self.memory.idle(now);
-        if self.network.end_rests(now) {
-            return;
+        if !self.remains.is_empty() || self.network.end_rests(now) {
+            return false;
         }
         let deadline = self.next_deadline(now);
         let longest = now.saturating_add(HALT_NANOSECONDS);
         let deadline = deadline.map_or(longest, |at| at.min(longest));
         if deadline <= now {
-            return;
+            return false;
         }
         pit::arm_by(deadline, now);
-        if self.network.arm_cards(now) {
-            let lines = idle::wait();
-            self.handle_interrupts(lines);
-        }
+        self.network.arm_cards(now)
     }
 }
