@@ -44,7 +44,9 @@ impl EntryBudget {
     /// bounded by itself, and an entry gets on.
     pub fn take(&mut self, submission: &CapSqe) -> bool {
         let left = self.left.checked_sub(work(submission));
-        if left.is_none() && !self.fresh {
+        // The control of the proofs breaks this, and nothing else does.
+        let is_bounded = cfg!(not(feature = "broken-endless-entry"));
+        if is_bounded && left.is_none() && !self.fresh {
             return false;
         }
         self.left = left.unwrap_or(0);

@@ -33,7 +33,7 @@ core::arch::global_asm!(include_str!("entry.s"));
 
 /// The kernel heap. The network's buffers are most of it: 1,216 connections of
 /// 6 KiB each; what else is allocated is bounded and small.
-const HEAP_BYTES: usize = 10 * 1024 * 1024;
+const HEAP_BYTES: usize = 10 * 1024 * 1024 + 512 * 1024;
 
 /// From the machine entry: `start_info` is a physical address.
 #[unsafe(no_mangle)]

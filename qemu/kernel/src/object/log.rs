@@ -2,7 +2,7 @@
 
 use capos_config::LogLevel;
 use capos_config::capos_capnp::LogLevel as WireLevel;
-use harness_kernel::line_guard::until_control;
+use harness_kernel::line_guard::{Speaker, until_control};
 use harness_kernel::request;
 
 use super::{Call, SmallMessage, answer, params};
@@ -28,7 +28,10 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
             }
             let component = cut(record.component, COMPONENT_MAX);
             let text = cut(record.text, MESSAGE_MAX);
-            console::write_record(&[b"[log] ", word(record.level), b" ", component, b": ", text]);
+            console::write_record(
+                Speaker(index.0),
+                &[b"[log] ", word(record.level), b" ", component, b": ", text],
+            );
             Ok(true)
         })
     } else {

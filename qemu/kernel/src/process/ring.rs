@@ -8,9 +8,11 @@ use capos_config::ring::{
     CQ_ENTRIES, CapCqe, CapSqe, cq_pending_or_recovery_head, sq_pending_or_recovery_head,
 };
 
+use harness_kernel::boot_package::PROCESSES_MAX;
 use harness_kernel::entry_budget::EntryBudget;
 
 use super::Process;
+use crate::syscall::complete::Ticket;
 
 /// The process wrote indices that no use of the queues leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +22,9 @@ pub(crate) struct Corrupt;
 /// that it can hold. They are what the kernel remembers of it besides its
 /// objects, the answers of those that were closed included.
 const CALLS_MAX: u32 = 4_096;
+
+// They fit the heap beside what the boot takes of it, for every process.
+const _: () = assert!(CALLS_MAX as usize * size_of::<Ticket>() * PROCESSES_MAX <= 1 << 20);
 
 /// What comes next of a process's submissions.
 pub(crate) enum Next {
