@@ -68,9 +68,17 @@ impl ProcessPlan<'_> {
     /// Whether it may make outgoing connections.
     #[must_use]
     pub fn may_connect(&self) -> bool {
-        self.grants
-            .iter()
-            .any(|named| named.grant == Grant::Network)
+        self.holds(|grant| grant == Grant::Network)
+    }
+
+    /// Whether it may listen.
+    #[must_use]
+    pub fn may_listen(&self) -> bool {
+        self.holds(|grant| matches!(grant, Grant::Listen(_)))
+    }
+
+    fn holds(&self, wanted: impl Fn(Grant) -> bool) -> bool {
+        self.grants.iter().any(|named| wanted(named.grant))
     }
 }
 

@@ -87,7 +87,7 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
         processes,
         running: None,
         running_since: 0,
-        shares: Shares::new(),
+        shares: shares(&plan),
         tick_at: 0,
         output_at: 0,
         interruptions: 0,
@@ -102,6 +102,17 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
             decisive: ProcessIndex(plan.decisive),
         },
     })
+}
+
+/// The shares of the processor, those that may listen before all others.
+fn shares(plan: &BootPlan<'_>) -> Shares {
+    let mut shares = Shares::new();
+    for (place, process) in plan.processes.iter().enumerate() {
+        if process.may_listen() {
+            shares.set_serving(place);
+        }
+    }
+    shares
 }
 
 /// Sets the outgoing connections of each process aside that may make any.

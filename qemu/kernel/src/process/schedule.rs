@@ -2,6 +2,8 @@
 //! of it, until it waits, ends, or has had more than another; nobody, and the
 //! processor halts.
 
+use harness_kernel::shares::SLICE_NANOSECONDS;
+
 use super::{Process, ProcessIndex, Waiting};
 use crate::device::output::Pumped;
 use crate::device::{console, pic, pit};
@@ -11,7 +13,7 @@ use crate::time;
 use crate::trap::{idle, user_context};
 
 /// Period of the tick while a process runs.
-const TICK_NANOSECONDS: u64 = 10_000_000;
+const TICK_NANOSECONDS: u64 = SLICE_NANOSECONDS;
 /// Longest halt; the interval timer reaches little further.
 const HALT_NANOSECONDS: u64 = 50_000_000;
 /// How often the kernel looks whether something came in while it prepared to
@@ -181,14 +183,9 @@ impl Kernel {
 
     /// Of the processes that can run, the one that has had least.
     fn next_runnable(&mut self) -> Option<ProcessIndex> {
-        let Self {
-            processes, shares, ..
-        } = self;
-        let wanting = processes.iter().enumerate().filter_map(|(place, process)| {
-            let process = process.as_ref()?;
-            (process.waiting == Waiting::Nothing).then_some(place)
-        });
-        shares.choose(wanting).map(ProcessIndex)
+        self.shares
+            .choose(wanting(&self.processes))
+            .map(ProcessIndex)
     }
 
     fn switch_to(&mut self, index: ProcessIndex) {
@@ -204,7 +201,8 @@ impl Kernel {
             }
             self.running = Some(index);
         }
-        pit::arm_by(now.saturating_add(TICK_NANOSECONDS), now);
+        let slice = self.shares.slice(index.0, wanting(&self.processes));
+        pit::arm_by(now.saturating_add(slice), now);
     }
 
     /// Halts until an interrupt or the next deadline; or, if there is something to
@@ -249,4 +247,12 @@ impl Kernel {
         pit::arm_by(deadline, now);
         self.network.arm_cards(now)
     }
+}
+
+/// The places of the processes that want the processor.
+fn wanting(processes: &[Option<Process>]) -> impl Iterator<Item = usize> {
+    processes.iter().enumerate().filter_map(|(place, process)| {
+        let process = process.as_ref()?;
+        (process.waiting == Waiting::Nothing).then_some(place)
+    })
 }

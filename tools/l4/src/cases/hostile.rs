@@ -66,8 +66,9 @@ const MANIFESTS: &[&str] = &[
 /// How long the provider's probe is watched beside each process that does its worst.
 const WATCHED_FOR: Duration = Duration::from_secs(3);
 /// The probe beside a process that asks as much as it can of each entry into the kernel may
-/// take so many times what it takes beside one that computes only.
-const SLOWER_MAX: u64 = 4;
+/// take so many times what it takes beside one that computes only. Without a bound on an entry
+/// it takes 36 times as long, with one twice.
+const SLOWER_MAX: u32 = 8;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     artefacts::present(
@@ -262,11 +263,11 @@ fn beside_greed(session: &mut Session<'_>, calm: &Watched) -> Result<(), Failure
     count(&mut clients, &watched);
     watched.judge(session, "greed");
     session.probes(watched.rows("greed", calm));
-    let took = |watched: &Watched| watched.inside.count("ns_p50");
+    let took = |watched: &Watched| watched.outside.latencies().percent(50);
     session.check(
         format!("greed: half of the probes take at most {SLOWER_MAX} times what they take beside a process that spins"),
-        took(&watched) <= SLOWER_MAX * took(calm),
-        format_args!("{} ns beside {} ns", took(&watched), took(calm)),
+        took(&watched) <= took(calm) * SLOWER_MAX,
+        format_args!("{:?} beside {:?}", took(&watched), took(calm)),
     );
     let flood = Flood::of(guest.public(), http::once("GET", "/healthz"), 4, 25).run();
     clients.lane(Lane::Anonymous).add(&flood.tally);
