@@ -1,10 +1,5 @@
 //! Deeds that ask much of one entry into the kernel, or of what it remembers of
 //! a process between two.
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a place in a static and the access to it are one step"
-)]
-
 use capos_config::ring::{
     CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED, CAP_OP_CALL, CAP_OP_RELEASE, CQ_ENTRIES, CapSqe,
     SQ_ENTRIES,
@@ -20,9 +15,11 @@ const NO_GRANT: i64 = 2;
 const UNBOUNDED: i64 = 3;
 
 /// Bytes of the largest text that fits a call's parameters.
-const TEXT_BYTES: usize = 65_000;
-const TEXT_WORDS: usize = TEXT_BYTES / 8;
-const BIG_BYTES: u32 = TEXT_BYTES as u32 + 24;
+const TEXT_BYTES: u32 = 65_000;
+const TEXT_WORDS: usize = TEXT_BYTES as usize / 8;
+const BIG_BYTES: u32 = TEXT_BYTES + HEAD_BYTES;
+/// Bytes of a message before its text.
+const HEAD_BYTES: u32 = 24;
 /// Longest result buffer that the kernel takes.
 const RESULT_BYTES: u32 = 1 << 20;
 /// Result buffers of that length in turn, so that some were never touched.
@@ -68,10 +65,11 @@ fn big(cap_id: u32, method_id: u16) -> CapSqe {
 static LINE: Line = Line {
     table: (LINE_WORDS as u64 + 2) << 32,
     root: 1 << 48,
-    list: 1 | 2 << 32 | (LINE_WORDS as u64 * 8) << 35,
+    list: 1 | 2 << 32 | (LINE_BYTES as u64) << 35,
     text: [0x0101_0101_0101_0101; LINE_WORDS],
 };
-const LINE_WORDS: usize = 2_000;
+const LINE_BYTES: u32 = 16_000;
+const LINE_WORDS: usize = LINE_BYTES as usize / 8;
 
 #[repr(C)]
 struct Line {
@@ -84,7 +82,7 @@ struct Line {
 fn line(console: u32) -> CapSqe {
     CapSqe {
         addr: (&raw const LINE).expose_provenance() as u64,
-        len: LINE_WORDS as u32 * 8 + 24,
+        len: LINE_BYTES + HEAD_BYTES,
         ..big(console, 0)
     }
 }
