@@ -1,4 +1,4 @@
-//! The only places where ring 0 takes interrupts.
+//! The two places where ring 0 takes interrupts.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicU32, Ordering};
