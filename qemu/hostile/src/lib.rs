@@ -50,6 +50,15 @@ const fn finds(name: &'static str) -> Deed {
     }
 }
 
+const fn goes_on(name: &'static str) -> Deed {
+    Deed {
+        name,
+        end: End::Endless,
+        complaint: None,
+        shown: &[],
+    }
+}
+
 /// Name of the endpoint that makes a process the witness: it sleeps, says that
 /// it lives, and exits with code 0 once it reads [`END`].
 pub const WITNESS: &str = "do_witness";
@@ -58,7 +67,7 @@ pub const WITNESS: &str = "do_witness";
 pub const END: &str = "end";
 
 /// Every deed.
-pub const DEEDS: [Deed; 30] = [
+pub const DEEDS: [Deed; 34] = [
     faults("do_read_null", "page fault"),
     faults("do_read_kernel", "page fault"),
     faults("do_write_code", "page fault"),
@@ -111,12 +120,11 @@ pub const DEEDS: [Deed; 30] = [
         complaint: Some("waits for ever: for 1 completions"),
         shown: &[],
     },
-    Deed {
-        name: "do_spin",
-        end: End::Endless,
-        complaint: None,
-        shown: &[],
-    },
+    finds("do_share_entries"),
+    finds("do_hoard_answers"),
+    goes_on("do_ask_much"),
+    goes_on("do_hoard_connections"),
+    goes_on("do_spin"),
 ];
 
 /// The deed that `name` asks for.

@@ -5,6 +5,7 @@
 use freestanding as _;
 
 mod bad;
+mod entries;
 mod faults;
 mod forge;
 mod network;
@@ -66,6 +67,10 @@ fn hostile_main(mut runtime: Runtime) -> i64 {
         "do_random_calls" => return random::random_calls(&mut runtime),
         "do_use_objects" => return objects::use_objects(&mut runtime),
         "do_wait_for_nothing" => requests::wait_for_nothing(),
+        "do_ask_much" => return entries::ask_much(&mut runtime),
+        "do_share_entries" => return entries::share_entries(&mut runtime),
+        "do_hoard_answers" => return entries::hoard_answers(&mut runtime),
+        "do_hoard_connections" => return entries::hoard_connections(&mut runtime),
         "do_odd_flags" => return registers::odd_flags(),
         "do_keep_registers" => return registers::keep_registers(),
         _ => {}

@@ -67,6 +67,12 @@ impl Queues {
         }
     }
 
+    /// Submissions that the kernel has not taken.
+    pub(crate) fn untaken() -> u32 {
+        // SAFETY: as above.
+        unsafe { ring::sq_tail(Self::header()).wrapping_sub(ring::sq_head(Self::header())) }
+    }
+
     pub(crate) fn take() -> CapCqe {
         let page = Self::header().cast::<u8>();
         // SAFETY: as above.

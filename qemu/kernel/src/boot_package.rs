@@ -64,6 +64,24 @@ pub struct ProcessPlan<'a> {
     pub grants: Vec<NamedGrant>,
 }
 
+impl ProcessPlan<'_> {
+    /// Whether it may make outgoing connections.
+    #[must_use]
+    pub fn may_connect(&self) -> bool {
+        self.holds(|grant| grant == Grant::Network)
+    }
+
+    /// Whether it may listen.
+    #[must_use]
+    pub fn may_listen(&self) -> bool {
+        self.holds(|grant| matches!(grant, Grant::Listen(_)))
+    }
+
+    fn holds(&self, wanted: impl Fn(Grant) -> bool) -> bool {
+        self.grants.iter().any(|named| wanted(named.grant))
+    }
+}
+
 /// The whole boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootPlan<'a> {

@@ -13,8 +13,9 @@ use crate::memory::address_space::Touch;
 use crate::memory::evidence::MemoryEvidence;
 use crate::network::Network;
 use crate::object::terminal::Terminal;
-use crate::process::end::EndReason;
+use crate::process::end::{EndReason, Remains};
 use crate::process::{Process, ProcessIndex};
+use crate::time;
 use crate::trap::{entry, exception};
 
 static KERNEL: KernelCell<Option<Kernel>> = KernelCell::new(None);
@@ -35,6 +36,8 @@ pub(crate) struct SystemFacts {
 pub(crate) struct Kernel {
     /// All processes; an ended one leaves its place empty.
     pub(crate) processes: Vec<Option<Process>>,
+    /// What ended processes left, to be given back.
+    pub(crate) remains: Vec<Remains>,
     /// The process whose state is loaded.
     pub(crate) running: Option<ProcessIndex>,
     /// Since when its time is not booked.
@@ -43,6 +46,8 @@ pub(crate) struct Kernel {
     pub(crate) shares: Shares,
     /// When the present tick ends.
     pub(crate) tick_at: u64,
+    /// When the ports' output has its next turn.
+    pub(crate) output_at: u64,
     /// Interrupts of the cards since the tick began.
     pub(crate) interruptions: u32,
     /// One authority for each distinct binding.
@@ -63,18 +68,28 @@ impl Kernel {
         self.processes.get_mut(index.0)?.as_mut()
     }
 
-    /// Gives every device its turn: network, terminal, console.
+    /// Gives every device its turn: network, terminal, console; and what ended
+    /// processes left.
     pub(crate) fn poll_devices(&mut self) {
         self.network.poll();
         self.terminal.poll();
-        console::pump(OUTPUT_TURN_NANOSECONDS);
-        self.terminal.pump(OUTPUT_TURN_NANOSECONDS);
+        self.give_remains_back();
+        let now = time::now();
+        if now >= self.output_at {
+            console::pump(OUTPUT_TURN_NANOSECONDS);
+            self.terminal.pump(OUTPUT_TURN_NANOSECONDS);
+            self.output_at = now.saturating_add(OUTPUT_PAUSE_NANOSECONDS);
+        }
     }
 }
 
 /// Time that the output of a port may take in one turn, so that it never holds
 /// a service up.
 const OUTPUT_TURN_NANOSECONDS: u64 = 50_000;
+/// Time from one such turn to the next while a process wants the processor: a
+/// service enters the kernel several times for one request, and would pay each
+/// time for what another process prints.
+const OUTPUT_PAUSE_NANOSECONDS: u64 = 1_000_000;
 
 /// Hands the kernel its state and starts the first process.
 pub(crate) fn start(kernel: Kernel) -> ! {

@@ -10,6 +10,7 @@ pub mod boot_package;
 pub mod cap_table;
 pub mod capset_page;
 pub mod clock;
+pub mod entry_budget;
 pub mod line_buffer;
 pub mod line_guard;
 pub mod message;

@@ -45,20 +45,25 @@ impl LineBuffer {
     /// who push without one.
     pub fn push_leaving<'a>(
         &mut self,
-        parts: impl Iterator<Item = &'a [u8]> + Clone,
+        parts: impl Iterator<Item = &'a [u8]>,
         reserve: usize,
     ) -> Pushed {
-        let total = parts
-            .clone()
-            .fold(reserve, |sum, part| sum.saturating_add(part.len()));
-        if total > self.bytes.len().saturating_sub(self.length) {
-            self.dropped = self.dropped.saturating_add(1);
-            return Pushed::Dropped;
+        let mut piece = self.piece(reserve);
+        parts.for_each(|part| piece.put(part));
+        piece.end()
+    }
+
+    /// Begins a piece that leaves `reserve` bytes of room to others. It is in
+    /// the buffer once it is ended, whole or not at all.
+    pub fn piece(&mut self, reserve: usize) -> Piece<'_> {
+        let free = self.bytes.len().saturating_sub(self.length);
+        Piece {
+            at: self.wrap(self.start.saturating_add(self.length)),
+            room: free.saturating_sub(reserve),
+            written: 0,
+            pushed: Pushed::Whole,
+            buffer: self,
         }
-        for part in parts {
-            self.append(part);
-        }
-        Pushed::Whole
     }
 
     /// The longest run of bytes that lie side by side at the front.
@@ -91,10 +96,37 @@ impl LineBuffer {
         self.dropped
     }
 
-    fn append(&mut self, mut part: &[u8]) {
+    fn wrap(&self, index: usize) -> usize {
+        index.checked_sub(self.bytes.len()).unwrap_or(index)
+    }
+}
+
+/// A piece that is being written behind what waits.
+#[must_use = "a piece that is not ended never was"]
+pub struct Piece<'b> {
+    buffer: &'b mut LineBuffer,
+    at: usize,
+    room: usize,
+    written: usize,
+    pushed: Pushed,
+}
+
+impl Piece<'_> {
+    /// Whether `bytes` more find room; if not, the piece is dropped.
+    pub const fn has_room(&mut self, bytes: usize) -> bool {
+        if bytes > self.room {
+            self.pushed = Pushed::Dropped;
+        }
+        matches!(self.pushed, Pushed::Whole)
+    }
+
+    /// Appends bytes.
+    pub fn put(&mut self, mut part: &[u8]) {
+        if !self.has_room(part.len()) {
+            return;
+        }
         while !part.is_empty() {
-            let at = self.wrap(self.start.saturating_add(self.length));
-            let Some(room) = self.bytes.get_mut(at..) else {
+            let Some(room) = self.buffer.bytes.get_mut(self.at..) else {
                 return;
             };
             let count = room.len().min(part.len());
@@ -102,13 +134,36 @@ impl LineBuffer {
             if let Some(target) = room.get_mut(..count) {
                 target.copy_from_slice(now);
             }
-            self.length = self.length.saturating_add(count);
+            self.advance(count);
             part = later;
         }
     }
 
-    fn wrap(&self, index: usize) -> usize {
-        index.checked_sub(self.bytes.len()).unwrap_or(index)
+    /// Appends one byte.
+    pub fn put_byte(&mut self, byte: u8) {
+        if self.has_room(1)
+            && let Some(place) = self.buffer.bytes.get_mut(self.at)
+        {
+            *place = byte;
+            self.advance(1);
+        }
+    }
+
+    /// Lets the piece join what waits, if all of it found room.
+    pub const fn end(self) -> Pushed {
+        match self.pushed {
+            Pushed::Whole => {
+                self.buffer.length = self.buffer.length.saturating_add(self.written);
+            }
+            Pushed::Dropped => self.buffer.dropped = self.buffer.dropped.saturating_add(1),
+        }
+        self.pushed
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.at = self.buffer.wrap(self.at.saturating_add(count));
+        self.room = self.room.saturating_sub(count);
+        self.written = self.written.saturating_add(count);
     }
 }
 

@@ -13,7 +13,7 @@
 //! A piece either joins whole or is dropped whole, and only what joined counts
 //! for the next: what stands here is what stands on the console.
 
-use crate::line_buffer::{LineBuffer, Pushed};
+use crate::line_buffer::{LineBuffer, Piece, Pushed};
 
 /// How every line of the kernel's own begins.
 pub const KERNEL_WORD: &[u8] = b"[kernel]";
@@ -21,7 +21,7 @@ pub const KERNEL_WORD: &[u8] = b"[kernel]";
 pub const USER_MARK: &[u8] = b"[user] ";
 const NEWLINE: &[u8] = b"\n";
 /// Stands for each control character of a process's.
-const BLANK: &[u8] = b" ";
+const BLANK: u8 = b' ';
 
 /// A process, as far as the console tells them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,7 @@ impl LineGuard {
     }
 
     /// Queues a process's text as one piece; leaves `reserve` bytes to others.
+    /// What finds no room is dropped before its bytes are looked at.
     pub fn text(
         &mut self,
         buffer: &mut LineBuffer,
@@ -74,21 +75,28 @@ impl LineGuard {
         (text, ending): (&[u8], Ending),
         reserve: usize,
     ) {
-        let pieces = Pieces {
-            rest: text,
-            ending,
-            next: match self.open {
-                None => Place::LineStart,
-                Some(other) if other == speaker => Place::Inside,
-                Some(_) => Place::OthersLine,
-            },
-        };
         let leaves = match (ending, text) {
             (Ending::Line, _) | (Ending::Open, [.., b'\n']) => None,
             (Ending::Open, []) => return,
             (Ending::Open, _) => Some(speaker),
         };
-        if buffer.push_leaving(pieces, reserve) == Pushed::Whole {
+        let mut piece = buffer.piece(reserve);
+        if piece.has_room(text.len()) {
+            let mut place = Place::Inside;
+            match self.open {
+                None => place = Place::LineStart,
+                Some(other) if other == speaker => {}
+                Some(_) => {
+                    piece.put(NEWLINE);
+                    place = Place::LineStart;
+                }
+            }
+            clean(text, place, &mut piece);
+            if ending == Ending::Line {
+                piece.put(NEWLINE);
+            }
+        }
+        if piece.end() == Pushed::Whole {
             self.open = leaves;
         }
     }
@@ -97,92 +105,64 @@ impl LineGuard {
 /// Where the next byte of a process's text would stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// In a line that is another's.
-    OthersLine,
     /// At the first column.
     LineStart,
-    /// Further on in a line of its own.
+    /// Further on in a line.
     Inside,
 }
 
-/// A process's text as it goes on the console, in slices: nothing is copied to
-/// find out how long it is.
-#[derive(Clone)]
-struct Pieces<'a> {
-    rest: &'a [u8],
-    ending: Ending,
-    next: Place,
-}
-
-impl<'a> Iterator for Pieces<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        if self.rest.is_empty() && self.ending == Ending::Open {
-            return None;
+/// Writes a process's text as it goes on the console, each byte looked at once:
+/// what a call costs is bounded by the room that there is.
+fn clean(text: &[u8], mut place: Place, piece: &mut Piece<'_>) {
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        if place == Place::LineStart && may_become_the_kernels(rest) {
+            piece.put(USER_MARK);
         }
-        if self.next == Place::OthersLine {
-            self.next = Place::LineStart;
-            return Some(NEWLINE);
-        }
-        if self.rest.is_empty() {
-            self.ending = Ending::Open;
-            return Some(NEWLINE);
-        }
-        if self.next == Place::LineStart {
-            self.next = Place::Inside;
-            if may_become_the_kernels(self.rest) {
-                return Some(USER_MARK);
-            }
-        }
-        let (plain, width) = self.until_control();
-        let (piece, rest) = self.rest.split_at_checked(plain)?;
-        if !piece.is_empty() {
-            self.rest = rest;
-            return Some(piece);
-        }
-        let (control, rest) = self.rest.split_at_checked(width)?;
-        self.rest = rest;
-        if control == NEWLINE {
-            self.next = Place::LineStart;
-            return Some(NEWLINE);
-        }
-        Some(BLANK)
-    }
-}
-
-impl Pieces<'_> {
-    /// Bytes before the next control character or line end, and its own width.
-    fn until_control(&self) -> (usize, usize) {
-        first_control(self.rest).unwrap_or((self.rest.len(), 0))
-    }
-}
-
-/// Place and width of the first control character but the tab; the line end is
-/// one. A lead byte at the end that could begin one counts, since the rest of it
-/// may come later.
-fn first_control(bytes: &[u8]) -> Option<(usize, usize)> {
-    bytes.iter().enumerate().find_map(|(at, &byte)| {
-        let width = match byte {
-            b'\t' => return None,
-            _ if byte.is_ascii_control() => 1,
-            // U+0080 to U+009F: among them one that begins a terminal's commands.
-            0xc2 => match bytes.get(at.saturating_add(1)) {
-                Some(0x80..=0x9f) => 2,
-                None => 1,
-                Some(_) => return None,
-            },
-            _ => return None,
+        place = if byte == b'\n' {
+            Place::LineStart
+        } else {
+            Place::Inside
         };
-        Some((at, width))
-    })
+        let width = control_width(byte, after);
+        piece.put_byte(if width == 0 || byte == b'\n' {
+            byte
+        } else {
+            BLANK
+        });
+        rest = if width == 2 {
+            after.get(1..).unwrap_or(&[])
+        } else {
+            after
+        };
+    }
+}
+
+/// Bytes of the control character that `byte` begins, before `after`; 0 if it
+/// begins none. The line end is one, the tab is not. A lead byte at the end that
+/// could begin one counts, since the rest of it may come later.
+const fn control_width(byte: u8, after: &[u8]) -> usize {
+    match (byte, after) {
+        (b'\t', _) => 0,
+        // U+0080 to U+009F: among them one that begins a terminal's commands.
+        (0xc2, [0x80..=0x9f, ..]) => 2,
+        (0xc2, []) => 1,
+        _ => byte.is_ascii_control() as usize,
+    }
 }
 
 /// The bytes before the first control character or line end.
 #[must_use]
 pub fn until_control(bytes: &[u8]) -> &[u8] {
-    first_control(bytes)
-        .and_then(|(at, _)| bytes.get(..at))
+    let mut rest = bytes;
+    while let Some((&byte, after)) = rest.split_first() {
+        if control_width(byte, after) > 0 {
+            break;
+        }
+        rest = after;
+    }
+    bytes
+        .get(..bytes.len().saturating_sub(rest.len()))
         .unwrap_or(bytes)
 }
 

@@ -1,21 +1,43 @@
-//! Who pool sockets are charged to: outgoing connections, and each listener.
+//! Who pool sockets are charged to: each listener, and each client's outgoing
+//! connections.
 //!
 //! Invariants: NET-RESERVE (the sockets of an account's reserve are given to no
-//! other account, closing sockets included).
+//! other account, closing sockets included), NET-CLIENT (no client's outgoing
+//! connections, closing ones included, are more than its bound).
 
-use crate::config::LISTENERS_MAX;
+use crate::config::{CLIENTS_MAX, LISTENERS_MAX};
+use crate::ids::ClientId;
 use crate::lists::take_one;
 
-/// Accounts: one for outgoing connections, one a listener.
-pub(crate) const ACCOUNTS: usize = LISTENERS_MAX + 1;
+/// Accounts: one a listener, then one a client.
+pub(crate) const ACCOUNTS: usize = LISTENERS_MAX + CLIENTS_MAX;
 
-/// The account of outgoing connections.
-pub(crate) const OUTGOING: u8 = 0;
+/// The account of the listener at `index`.
+pub(crate) fn of_listener(index: u8) -> u8 {
+    index
+}
 
-#[derive(Debug, Clone, Copy, Default)]
+/// The account of a client's outgoing connections; none for a client too many.
+pub(crate) fn of_client(client: ClientId) -> Option<u8> {
+    let place = LISTENERS_MAX.checked_add(usize::from(client.0))?;
+    (place < ACCOUNTS).then(|| u8::try_from(place).ok())?
+}
+
+#[derive(Debug, Clone, Copy)]
 struct Account {
     used: u16,
     reserve: u16,
+    limit: u16,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self {
+            used: 0,
+            reserve: 0,
+            limit: u16::MAX,
+        }
+    }
 }
 
 impl Account {
@@ -38,9 +60,26 @@ impl Accounts {
 
     /// Whether `account` may take one of `free` sockets.
     pub(crate) fn may_take(&self, account: u8, free: u16) -> bool {
+        if self.is_at_limit(account) {
+            return false;
+        }
         let all: u32 = self.0.iter().map(|account| account.unmet()).sum();
         let others = all.saturating_sub(self.account(account).unmet());
         u32::from(free) > others
+    }
+
+    /// Whether `account` has as many sockets as it may ever have: it must give
+    /// back one of its own.
+    pub(crate) fn is_at_limit(&self, account: u8) -> bool {
+        let account = self.account(account);
+        account.used >= account.limit
+    }
+
+    /// Sets the most that an account may have.
+    pub(crate) fn set_limit(&mut self, account: u8, limit: u16) {
+        if let Some(slot) = self.0.get_mut(usize::from(account)) {
+            slot.limit = limit;
+        }
     }
 
     /// Whether giving one of `account`'s sockets back would help another one.

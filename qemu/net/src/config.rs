@@ -7,6 +7,9 @@ use core::time::Duration;
 /// Listeners that one stack can hold, closed ones kept for their counters included.
 pub const LISTENERS_MAX: usize = 16;
 
+/// Clients that one stack can tell apart.
+pub const CLIENTS_MAX: usize = 8;
+
 /// Transports that one stack can hold, loopback included.
 pub const TRANSPORTS_MAX: usize = 8;
 
@@ -26,8 +29,11 @@ pub struct NetConfig {
     pub rx_bytes: usize,
     /// Transmit buffer of each socket, in bytes.
     pub tx_bytes: usize,
-    /// Sockets that only outgoing connections may use.
+    /// Sockets of each client that nobody else may use.
     pub outgoing_reserve: u16,
+    /// Most sockets that one client's outgoing connections may have, closing ones
+    /// included.
+    pub outgoing_limit: u16,
     /// Packets that may wait inside each loop (loopback, and a card's own address).
     pub loop_frames: usize,
     /// Key of handshake cookies, flow hashing and ephemeral ports; unpredictable.
@@ -62,6 +68,7 @@ impl NetConfig {
             rx_bytes: 2_048,
             tx_bytes: 4_096,
             outgoing_reserve: 16,
+            outgoing_limit: 128,
             loop_frames: 64,
             secret,
             orphan_time: Duration::from_secs(30),

@@ -1,7 +1,7 @@
 //! Building a stack: its loopback, then one transport a card. All memory is
 //! taken here.
 
-use crate::account::OUTGOING;
+use crate::account;
 use crate::adapter::{OneFrame, Traffic};
 use crate::classify::Receiver;
 use crate::config::{
@@ -10,7 +10,7 @@ use crate::config::{
 use crate::cookie::CookieJar;
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
-use crate::ids::TransportId;
+use crate::ids::{ClientId, TransportId};
 use crate::link::Link;
 use crate::outcome::AddError;
 use crate::pool::Pool;
@@ -30,12 +30,7 @@ impl<D: FrameDevice> NetStack<D> {
     #[must_use]
     pub fn new(config: NetConfig) -> Self {
         let [first, second] = config.secret;
-        let mut pool = Pool::new(&config);
-        // A reserve that the pool cannot hold is no reserve; 0 is honest then.
-        let kept = pool
-            .accounts
-            .set_reserve(OUTGOING, config.outgoing_reserve, config.sockets);
-        debug_assert!(kept.is_ok(), "the outgoing reserve exceeds the pool");
+        let pool = Pool::new(&config);
         let start = siphash::hash([second, first], [0]).to_le_bytes();
         let [low, high, ..] = start;
         let mut stack = Self {
@@ -67,6 +62,24 @@ impl<D: FrameDevice> NetStack<D> {
             None,
         ));
         stack
+    }
+
+    /// Lets `client` connect beside all others: sets its reserve aside, and its
+    /// bound. Without this it has neither.
+    ///
+    /// # Errors
+    /// There are too many clients, or the pool cannot keep the reserve.
+    pub fn add_client(&mut self, client: ClientId) -> Result<(), AddError> {
+        let account = account::of_client(client).ok_or(AddError::TooMany)?;
+        let free = self.pool.free_count();
+        self.pool
+            .accounts
+            .set_reserve(account, self.config.outgoing_reserve, free)
+            .map_err(|()| AddError::TooMany)?;
+        self.pool
+            .accounts
+            .set_limit(account, self.config.outgoing_limit);
+        Ok(())
     }
 
     /// Adds a network card as the next transport.
@@ -144,6 +157,7 @@ impl<D: FrameDevice> NetStack<D> {
             let added = addresses.push(IpCidr::Ipv4(subnet));
             debug_assert!(added.is_ok(), "a fresh interface has room for one address");
         });
+        self.spent.add_port();
         self.ports.push(Port {
             transport,
             receiver: Receiver {

@@ -4,6 +4,7 @@
 //! Invariants: NET-COOKIE, NET-BACKLOG (a listener's waiting connections never
 //! exceed its backlog, and a full one costs no other listener anything).
 
+use crate::account::of_listener as account_of;
 use crate::adapter::{Replay, wire};
 use crate::classify::Segment;
 use crate::cookie::seed_for;
@@ -27,11 +28,6 @@ const ROUND_TRIP_GUESS: Duration = Duration::from_millis(100);
 
 /// How long a learned neighbour is not learned again.
 const NEIGHBOUR_FRESH: Duration = Duration::from_secs(20);
-
-/// The account of the listener at `index`.
-pub(crate) fn account_of(listener: u8) -> u8 {
-    listener.wrapping_add(1)
-}
 
 /// Why a listener takes no connection now.
 enum NoRoom {

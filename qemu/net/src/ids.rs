@@ -23,6 +23,11 @@ impl fmt::Display for TransportId {
     }
 }
 
+/// Whoever makes outgoing connections, below [`crate::CLIENTS_MAX`]: the kernel's
+/// number for a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u8);
+
 /// Some of the transports, loopback and the first fifteen cards at most.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TransportSet(u16);

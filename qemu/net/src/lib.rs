@@ -60,11 +60,12 @@ mod turn;
 mod wrote;
 
 pub use config::{
-    FRAME_BYTES_MAX, LISTENERS_MAX, ListenOptions, NetConfig, NicConfig, PollBudget, TRANSPORTS_MAX,
+    CLIENTS_MAX, FRAME_BYTES_MAX, LISTENERS_MAX, ListenOptions, NetConfig, NicConfig, PollBudget,
+    TRANSPORTS_MAX,
 };
 pub use counters::{ListenerCounters, ListenerReport, PoolCounters, TransportCounters};
 pub use device::FrameDevice;
-pub use ids::{Binding, ListenerId, SocketId, TransportId, TransportSet};
+pub use ids::{Binding, ClientId, ListenerId, SocketId, TransportId, TransportSet};
 pub use outcome::{
     Accept, Accepted, AddError, ConnectError, ConnectState, Event, ListenError, Polled, Recv, Sent,
 };

@@ -1,11 +1,10 @@
 //! Listeners: a binding, a port, a private backlog, and counters that outlive it.
 
-use crate::account::ACCOUNTS;
+use crate::account::{ACCOUNTS, of_listener as account_of};
 use crate::config::{LISTENERS_MAX, ListenOptions};
 use crate::counters::{ListenerCounters, ListenerReport};
 use crate::device::FrameDevice;
 use crate::events::Source;
-use crate::handshake::account_of;
 use crate::ids::{Binding, ListenerId, SocketId, TransportId};
 use crate::outcome::{Accept, Accepted, Event, ListenError};
 use crate::pool::backlog;
@@ -14,7 +13,7 @@ use crate::stack::NetStack;
 use core::net::{Ipv4Addr, SocketAddrV4};
 use smoltcp::wire::{IpAddress, IpEndpoint};
 
-const _: () = assert!(ACCOUNTS > LISTENERS_MAX, "every listener has an account");
+const _: () = assert!(ACCOUNTS >= LISTENERS_MAX, "every listener has an account");
 
 /// One entry of the listener table.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! What a process does with a connection, through the kernel.
 
-use crate::account::OUTGOING;
+use crate::account;
 use crate::adapter::wire;
 use crate::device::FrameDevice;
 use crate::flow::{FlowKey, PortIndex};
-use crate::ids::SocketId;
+use crate::ids::{ClientId, SocketId};
 use crate::outcome::{ConnectError, ConnectState, Recv, Sent};
 use crate::slot::{Attempt, Notice, Phase, Slot};
 use crate::stack::NetStack;
@@ -20,11 +20,16 @@ const EPHEMERAL_MASK: u16 = 0x3fff;
 const EPHEMERAL_TRIES: usize = 1_024;
 
 impl<D: FrameDevice> NetStack<D> {
-    /// Starts a connection. `Event::Connected` or `Event::Failed` follows.
+    /// Starts a connection of `client`. `Event::Connected` or `Event::Failed`
+    /// follows.
     ///
     /// # Errors
     /// There is no such peer address, or no socket or port for it.
-    pub fn connect(&mut self, peer: SocketAddrV4) -> Result<SocketId, ConnectError> {
+    pub fn connect(
+        &mut self,
+        client: ClientId,
+        peer: SocketAddrV4,
+    ) -> Result<SocketId, ConnectError> {
         if peer.port() == 0 {
             return Err(ConnectError::PortZero);
         }
@@ -36,9 +41,14 @@ impl<D: FrameDevice> NetStack<D> {
             .receiver
             .address();
         let key = self.free_flow(port, own, peer)?;
-        let index = self
-            .take_socket(OUTGOING)
-            .ok_or(ConnectError::PoolExhausted)?;
+        let account = account::of_client(client).ok_or(ConnectError::PoolExhausted)?;
+        let index =
+            self.take_socket(account)
+                .ok_or(if self.pool.accounts.is_at_limit(account) {
+                    ConnectError::ClientLimit
+                } else {
+                    ConnectError::PoolExhausted
+                })?;
         let deadline = self.now.after(self.config.connect_time);
         let started = self.start_attempt(index, key);
         if !started {

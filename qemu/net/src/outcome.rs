@@ -98,6 +98,8 @@ pub enum ConnectError {
     NoRoute,
     /// The socket pool is exhausted.
     PoolExhausted,
+    /// The client has as many connections as it may.
+    ClientLimit,
     /// No ephemeral port is free towards this peer.
     PortsExhausted,
 }
@@ -145,6 +147,7 @@ explained!(ConnectError {
     PortZero => "port 0 cannot be connected to",
     NoRoute => "no transport reaches the address",
     PoolExhausted => "the socket pool is exhausted",
+    ClientLimit => "this process has as many connections as it may",
     PortsExhausted => "no ephemeral port is free towards this peer",
 });
 

@@ -234,7 +234,9 @@ impl Pool {
     ) -> Option<Victim> {
         let others = (0_u8..)
             .take(ACCOUNTS)
-            .filter(|&other| other != account && self.accounts.is_above_reserve(other));
+            .filter(|&other| other != account && self.accounts.is_above_reserve(other))
+            // At its own bound another's socket would be of no use to it.
+            .filter(|_| !self.accounts.is_at_limit(account));
         let candidates = || core::iter::once(account).chain(others.clone());
         if let Some(index) = candidates().find_map(|a| self.lists.first(time_wait(a))) {
             return Some(Victim::TimeWait(index));

@@ -23,7 +23,7 @@ impl<D: FrameDevice> NetStack<D> {
         match slot.phase {
             Phase::Free => return,
             Phase::Queued if finished => {
-                let listener = slot.account.wrapping_sub(1);
+                let listener = slot.account;
                 self.pool.free(index);
                 self.count_listener(listener, |c| &mut c.reset_before_accept);
                 return;

@@ -13,8 +13,8 @@ mod common;
 use common::frames::{Raw, Seen, frame, parse};
 use common::{PEER_ADDRESS, STACK_ADDRESS, World, config};
 use harness_net::{
-    Binding, ListenOptions, ListenerCounters, ListenerId, NetConfig, PollBudget, Recv, Sent,
-    TransportId, TransportSet,
+    Binding, ClientId, ListenOptions, ListenerCounters, ListenerId, NetConfig, PollBudget, Recv,
+    Sent, TransportId, TransportSet,
 };
 use smoltcp::socket::tcp::State;
 use smoltcp::wire::TcpControl;
@@ -324,7 +324,7 @@ fn the_public_listener_cannot_take_the_providers_sockets() {
     assert!((0..4).all(|_| world.accept(provider).is_some()));
     let own = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
     assert!(
-        world.stack.connect(own).is_ok(),
+        world.stack.connect(ClientId(0), own).is_ok(),
         "outgoing connections keep theirs"
     );
 }
@@ -609,7 +609,7 @@ fn a_flooded_card_leaves_loopback_its_turn() {
     for source in 0..100_000 {
         inject(&world, syn(source, 9_999));
     }
-    let client = world.stack.connect(to).unwrap();
+    let client = world.stack.connect(ClientId(0), to).unwrap();
     let now = world.now();
     let mut polls = 0;
     while world.accept(listener).is_none() {
@@ -640,7 +640,7 @@ fn a_resting_card_is_not_received_from_and_the_inside_goes_on() {
         resting: TransportSet::EMPTY.with(world.nic),
         ..PollBudget::TURN
     };
-    world.stack.connect(own).unwrap();
+    world.stack.connect(ClientId(0), own).unwrap();
     while world.accept(inside).is_none() {
         let polled = world.stack.poll(now, resting);
         assert_eq!(polled.exhausted, TransportSet::EMPTY);

@@ -12,8 +12,8 @@ mod common;
 
 use common::{PEER_ADDRESS, STACK_ADDRESS, World, config};
 use harness_net::{
-    Accept, Binding, ConnectError, ConnectState, Event, ListenError, ListenOptions, NicConfig,
-    Recv, Sent, SocketId, TransportId,
+    Accept, Binding, ClientId, ConnectError, ConnectState, Event, ListenError, ListenOptions,
+    NicConfig, Recv, Sent, SocketId, TransportId,
 };
 use smoltcp::socket::tcp::State;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -269,7 +269,7 @@ fn loop_pair(world: &mut World, to: SocketAddrV4, binding: Binding) -> (SocketId
         .stack
         .listen(binding, to.port(), ListenOptions::LOOPBACK)
         .unwrap();
-    let client = world.stack.connect(to).unwrap();
+    let client = world.stack.connect(ClientId(0), to).unwrap();
     assert_eq!(world.stack.connect_state(client), ConnectState::Connecting);
     world.poll_stack();
     assert_eq!(events(world), [Event::Connected(client)]);
@@ -359,7 +359,7 @@ fn a_wildcard_listens_everywhere_but_gives_way() {
     world.pair(own, 8080);
     let client = world
         .stack
-        .connect(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080))
+        .connect(ClientId(0), SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8080))
         .unwrap();
     world.poll_stack();
     assert_eq!(world.accept(wild).unwrap().transport, TransportId::LOOPBACK);
@@ -377,7 +377,7 @@ fn outgoing_connections_reach_the_wire() {
     let server = world.peer.sockets.add(socket);
     let client = world
         .stack
-        .connect(SocketAddrV4::new(PEER_ADDRESS, 9_000))
+        .connect(ClientId(0), SocketAddrV4::new(PEER_ADDRESS, 9_000))
         .unwrap();
     world.until(2_000, "connected", |world| {
         world.stack.connect_state(client) == ConnectState::Connected
@@ -394,7 +394,7 @@ fn outgoing_connections_fail_in_bounded_time() {
     let mut world = World::new(config());
     let refused = world
         .stack
-        .connect(SocketAddrV4::new(PEER_ADDRESS, 9_000))
+        .connect(ClientId(0), SocketAddrV4::new(PEER_ADDRESS, 9_000))
         .unwrap();
     world.until(2_000, "refused", |world| {
         world.stack.connect_state(refused) == ConnectState::Failed
@@ -405,7 +405,7 @@ fn outgoing_connections_fail_in_bounded_time() {
     world.stack.release(refused);
 
     let nobody = SocketAddrV4::new(Ipv4Addr::new(10, 0, 2, 77), 80);
-    let silent = world.stack.connect(nobody).unwrap();
+    let silent = world.stack.connect(ClientId(0), nobody).unwrap();
     world.until(5_010, "timed out", |world| {
         world.stack.connect_state(silent) == ConnectState::Failed
     });
@@ -416,7 +416,7 @@ fn outgoing_connections_fail_in_bounded_time() {
 
     let at = |address: [u8; 4], port| SocketAddrV4::new(address.into(), port);
     assert_eq!(
-        world.stack.connect(at([10, 0, 2, 2], 0)),
+        world.stack.connect(ClientId(0), at([10, 0, 2, 2], 0)),
         Err(ConnectError::PortZero)
     );
     for unreachable in [
@@ -426,12 +426,15 @@ fn outgoing_connections_fail_in_bounded_time() {
         [224, 0, 0, 1],
     ] {
         assert_eq!(
-            world.stack.connect(at(unreachable, 80)),
+            world.stack.connect(ClientId(0), at(unreachable, 80)),
             Err(ConnectError::NoRoute)
         );
     }
     // A refusal on loopback is immediate.
-    let refused = world.stack.connect(at([127, 0, 0, 1], 81)).unwrap();
+    let refused = world
+        .stack
+        .connect(ClientId(0), at([127, 0, 0, 1], 81))
+        .unwrap();
     world.poll_stack();
     assert_eq!(world.stack.connect_state(refused), ConnectState::Failed);
 }

@@ -14,7 +14,7 @@ use common::frames::{Raw, Seen, frame};
 use common::hand::{Hand, deliver, segment, send, tcp, watched};
 use common::{PEER_ADDRESS, PEER_MAC, Peer, STACK_ADDRESS, STACK_MAC, World, config};
 use harness_net::{
-    Accept, Binding, ConnectState, ListenOptions, NetConfig, Recv, Sent, SocketId,
+    Accept, Binding, ClientId, ConnectState, ListenOptions, NetConfig, Recv, Sent, SocketId,
     TransportCounters, TransportId,
 };
 use smoltcp::socket::tcp::State;
@@ -513,7 +513,7 @@ fn arp_reply() -> Vec<u8> {
 fn call(world: &mut World) -> (SocketId, u16, u32) {
     let peer = SocketAddrV4::new(PEER_ADDRESS, 9_000);
     deliver(world, arp_reply());
-    let socket = world.stack.connect(peer).unwrap();
+    let socket = world.stack.connect(ClientId(0), peer).unwrap();
     let request = send(world, Vec::new()).pop().expect("a request");
     assert!(request.syn && !request.ack);
     (socket, request.from_port, request.sequence)
@@ -595,7 +595,7 @@ fn a_call_is_answered_by_what_acknowledges_it() {
 fn before_its_request_is_sent_a_call_hears_nothing() {
     let mut world = World::new(config());
     let peer = SocketAddrV4::new(PEER_ADDRESS, 9_000);
-    let socket = world.stack.connect(peer).unwrap();
+    let socket = world.stack.connect(ClientId(0), peer).unwrap();
     deliver(&mut world, Vec::new());
     assert!(
         watched(&world).iter().all(|sent| sent[12..14] == [8, 6]),
@@ -625,7 +625,7 @@ fn an_end_that_fills_the_window_reaches_a_neighbour_in_the_machine() {
         .unwrap();
     let caller = world
         .stack
-        .connect(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7))
+        .connect(ClientId(0), SocketAddrV4::new(Ipv4Addr::LOCALHOST, 7))
         .unwrap();
     world.run(5);
     let Accept::Connection(accepted) = world.stack.accept(listener) else {

@@ -11,7 +11,7 @@
 mod common;
 
 use common::{STACK_ADDRESS, World, config};
-use harness_net::{Accepted, PollBudget, Recv, Sent};
+use harness_net::{Accepted, ClientId, PollBudget, Recv, Sent};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -124,7 +124,7 @@ fn the_packet_path_allocates_nothing() {
     let count = allocations(|| {
         for round in 0..200 {
             world.millis += 1;
-            let client = world.stack.connect(to).unwrap();
+            let client = world.stack.connect(ClientId(0), to).unwrap();
             world.poll_stack();
             let server = world.accept(listener).unwrap().socket;
             assert_eq!(world.stack.send(client, b"request"), Sent::Bytes(7));

@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use common::{Faults, STACK_ADDRESS, World, config};
 use harness_net::{
-    Accept, Binding, Event, ListenOptions, ListenerId, NetConfig, Recv, Sent, SocketId, TransportId,
+    Accept, Binding, ClientId, Event, ListenOptions, ListenerId, NetConfig, Recv, Sent, SocketId,
+    TransportId,
 };
 use proptest::prelude::*;
 use smoltcp::iface::SocketHandle;
@@ -177,7 +178,7 @@ impl Run {
             1 => SocketAddrV4::new(STACK_ADDRESS, 8081),
             _ => SocketAddrV4::new(common::PEER_ADDRESS, 9_999),
         };
-        if let Ok(socket) = self.world.stack.connect(to) {
+        if let Ok(socket) = self.world.stack.connect(ClientId(0), to) {
             self.sockets.push(socket);
         }
     }

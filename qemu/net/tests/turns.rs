@@ -12,8 +12,8 @@ mod common;
 use common::frames::{Raw, frame_to, parse};
 use common::{FakeCard, Peer, STACK_ADDRESS, STACK_MAC, SharedWire, World, config};
 use harness_net::{
-    Accept, Binding, FrameDevice, Instant, ListenOptions, ListenerId, NetStack, NicConfig,
-    PollBudget, Recv, Sent, SocketId, TransportId,
+    Accept, Binding, ClientId, FrameDevice, Instant, ListenOptions, ListenerId, NetStack,
+    NicConfig, PollBudget, Recv, Sent, SocketId, TransportId,
 };
 use smoltcp::iface::SocketHandle;
 use smoltcp::wire::TcpControl;
@@ -96,7 +96,7 @@ impl Two {
     /// Whether a connection over the loopback is accepted and answered in `millis`.
     fn answers_loopback(&mut self, listener: ListenerId, millis: u64) -> bool {
         let own = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 8082);
-        let client = self.world.stack.connect(own).unwrap();
+        let client = self.world.stack.connect(ClientId(0), own).unwrap();
         let mut asked = false;
         let served = self.serves(listener, millis, |two| {
             asked = asked || two.world.stack.send(client, b"?") == Sent::Bytes(1);

@@ -62,6 +62,11 @@ impl Artefacts {
     pub(crate) fn broken_service(&self, feature: &str) -> PathBuf {
         self.broken.join(feature).join("remote-session-web-ui")
     }
+
+    /// The kernel of a deliberately broken build.
+    pub(crate) fn broken_kernel(&self, feature: &str) -> PathBuf {
+        self.broken.join(feature).join("harness-kernel")
+    }
 }
 
 /// A failure that names the `make` target, unless the file is there.

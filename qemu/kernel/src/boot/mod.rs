@@ -5,11 +5,12 @@ pub(crate) mod launch;
 pub(crate) mod start_info;
 
 use alloc::string::ToString;
+use alloc::vec::Vec;
 
-use harness_kernel::boot_package;
+use harness_kernel::boot_package::{self, BootPlan};
 use harness_kernel::secret::Secret;
 use harness_kernel::shares::Shares;
-use harness_net::{FrameDevice, NetConfig};
+use harness_net::{AddError, FrameDevice, NetConfig};
 
 use crate::cpu;
 use crate::device::console::{self, print_line};
@@ -32,7 +33,7 @@ core::arch::global_asm!(include_str!("entry.s"));
 
 /// The kernel heap. The network's buffers are most of it: 1,216 connections of
 /// 6 KiB each; what else is allocated is bounded and small.
-const HEAP_BYTES: usize = 10 * 1024 * 1024;
+const HEAP_BYTES: usize = 10 * 1024 * 1024 + 512 * 1024;
 
 /// From the machine entry: `start_info` is a physical address.
 #[unsafe(no_mangle)]
@@ -68,6 +69,9 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
     let origin = secret.origin();
     let mut network = Network::new(NetConfig::new(secret.finish()));
     card::add_cards(&mut network, cards);
+    if let Err(error) = add_clients(&mut network, &plan) {
+        refuse(format_args!("outgoing connections: {}", error.explain()));
+    }
     let mut minted = Minted::new(network.stack.transport_count());
     let processes = match launch::launch(&plan, &mut minted) {
         Ok(processes) => processes,
@@ -79,11 +83,13 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
     time::read_date();
     print_line!("started ns={} entropy={}", time::now(), origin.name());
     crate::kernel::start(Kernel {
+        remains: Vec::with_capacity(processes.len()),
         processes,
         running: None,
         running_since: 0,
-        shares: Shares::new(),
+        shares: shares(&plan),
         tick_at: 0,
+        output_at: 0,
         interruptions: 0,
         authorities: minted.authorities,
         memory: MemoryEvidence::default(),
@@ -96,6 +102,26 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
             decisive: ProcessIndex(plan.decisive),
         },
     })
+}
+
+/// The shares of the processor, those that may listen before all others.
+fn shares(plan: &BootPlan<'_>) -> Shares {
+    let mut shares = Shares::new();
+    for (place, process) in plan.processes.iter().enumerate() {
+        if process.may_listen() {
+            shares.set_serving(place);
+        }
+    }
+    shares
+}
+
+/// Sets the outgoing connections of each process aside that may make any.
+fn add_clients(network: &mut Network, plan: &BootPlan<'_>) -> Result<(), AddError> {
+    plan.processes
+        .iter()
+        .enumerate()
+        .filter(|(_, process)| process.may_connect())
+        .try_for_each(|(place, _)| network.stack.add_client(ProcessIndex(place).client()))
 }
 
 fn start_memory(info: &start_info::StartInfo) -> Result<(), frames::OutOfFrames> {

@@ -13,9 +13,12 @@ use super::serial::{ReceiveInterrupt, Serial};
 use crate::cell::KernelCell;
 
 /// Bytes that may wait.
-const CAPACITY: usize = 32 * 1024;
+const CAPACITY: usize = 40 * 1024;
 /// Bytes of it that only the kernel's own lines may use.
 const RESERVE: usize = 8 * 1024;
+/// Bytes beyond these that only the first process may use, so that no other
+/// keeps its words from the console.
+const FIRST_RESERVE: usize = 8 * 1024;
 /// Longest line of the kernel's own.
 const LINE_MAX: usize = 256;
 
@@ -56,8 +59,16 @@ pub(crate) fn print(arguments: core::fmt::Arguments<'_>) {
 
 /// Queues a line that says what a process wished to have said; its parts hold no
 /// control character.
-pub(crate) fn write_record(parts: &[&[u8]]) {
-    queue_line(parts, RESERVE);
+pub(crate) fn write_record(speaker: Speaker, parts: &[&[u8]]) {
+    queue_line(parts, left_to_others(speaker));
+}
+
+/// Bytes of room that a process leaves to others.
+const fn left_to_others(speaker: Speaker) -> usize {
+    match speaker {
+        Speaker(0) => RESERVE,
+        Speaker(_) => RESERVE + FIRST_RESERVE,
+    }
 }
 
 fn queue_line(parts: &[&[u8]], reserve: usize) {
@@ -72,7 +83,12 @@ pub(crate) fn write(speaker: Speaker, text: &[u8], ending: Ending) {
     // No process runs before there is a console.
     CONSOLE.with(|slot| {
         if let Some(Console { output, guard }) = slot {
-            guard.text(output.buffer(), speaker, (text, ending), RESERVE);
+            guard.text(
+                output.buffer(),
+                speaker,
+                (text, ending),
+                left_to_others(speaker),
+            );
         }
     });
 }

@@ -14,7 +14,7 @@ use capos_config::ring::RING_VADDR;
 use super::frames::{self, Frame, OutOfFrames};
 use super::kernel_map;
 use super::layout::{LARGE_PAGE_BYTES, PAGE_BYTES};
-use super::page_table::{Access, Entry, Table, free_user_tables, lookup, map};
+use super::page_table::{Access, Entry, Table, free_one_table, free_user_tables, lookup, map};
 use super::ring_page::RingPage;
 use crate::cpu;
 
@@ -140,6 +140,20 @@ impl AddressSpace {
         entry.filter(|entry| entry.user_may_read())
     }
 
+    /// Frees a bounded part of the pages of a process that has ended; false once
+    /// there is little left. Nothing reads the space any more.
+    pub(crate) fn free_some(&mut self) -> bool {
+        self.leave();
+        free_one_table(self.root, 4)
+    }
+
+    /// Makes another space the current one, if this is it.
+    fn leave(&self) {
+        if cpu::current_tables() == self.root.address() {
+            kernel_map::activate();
+        }
+    }
+
     fn map_frame(&self, page: u64, frame: Frame, access: Access) -> Result<(), OutOfFrames> {
         let physical = frame.into_address();
         map(self.root, page, 1, access, Entry::page(physical, access))
@@ -149,9 +163,7 @@ impl AddressSpace {
 
 impl Drop for AddressSpace {
     fn drop(&mut self) {
-        if cpu::current_tables() == self.root.address() {
-            kernel_map::activate();
-        }
+        self.leave();
         free_user_tables(self.root, 4);
     }
 }

@@ -207,4 +207,27 @@ pub(crate) fn free_user_tables(table: Table, level: u32) {
     Frame::reclaim(table.address()).free();
 }
 
+/// Frees one table of small pages below `table` (of level `level`), with its
+/// pages; false if there is none left. A part of [`free_user_tables`], for what
+/// may not take long.
+pub(crate) fn free_one_table(table: Table, level: u32) -> bool {
+    let entries = if level == 4 { ENTRIES / 2 } else { ENTRIES };
+    for index in 0..entries {
+        let entry = table.entry(index);
+        if !entry.is_present() {
+            continue;
+        }
+        let lower = Table::at(entry.address());
+        if level == 2 {
+            table.set(index, Entry::none());
+            free_user_tables(lower, 1);
+            return true;
+        }
+        if free_one_table(lower, level.wrapping_sub(1)) {
+            return true;
+        }
+    }
+    false
+}
+
 const _: () = assert!(ENTRIES * 8 == PAGE_BYTES);

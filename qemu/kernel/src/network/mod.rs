@@ -30,6 +30,9 @@ use card::Card;
 
 /// Accepts that may wait at one listener.
 pub(crate) const ACCEPTS_MAX: usize = 16;
+/// Places looked at in one turn for what a process has left: each connection
+/// there costs a reset.
+const FORGOTTEN_AT_ONCE: usize = 32;
 /// The list of what belongs to no single transport: wildcard listeners and
 /// outgoing connections.
 const OTHER_LIST: usize = TRANSPORTS_MAX;
@@ -48,8 +51,8 @@ pub(crate) struct Receive {
 pub(crate) struct Send {
     /// Whose call it is.
     pub(crate) ticket: Ticket,
-    /// The parameters with the bytes.
-    pub(crate) params: Option<UserRange>,
+    /// Where the bytes are; none for a send of no byte.
+    pub(crate) data: Option<UserRange>,
 }
 
 /// What the kernel knows of a connection.
@@ -353,8 +356,8 @@ impl Network {
         }
     }
 
-    /// Gives up everything of a process that ended.
-    pub(crate) fn forget(&mut self, index: ProcessIndex) {
+    /// Closes the listeners of a process that has ended.
+    pub(crate) fn forget_listeners(&mut self, index: ProcessIndex) {
         for place in 0..LISTENERS_MAX {
             if let Some(Some(listener)) = self.listeners.get(place)
                 && listener.owner == index
@@ -363,7 +366,13 @@ impl Network {
                 drop(self.close_listener(id));
             }
         }
-        for place in 0..self.connections.len() {
+    }
+
+    /// Gives up the connections of a process that has ended among a few places
+    /// from `place` on; where to go on, unless that was the last.
+    pub(crate) fn forget_some(&mut self, index: ProcessIndex, place: usize) -> Option<usize> {
+        let end = place.saturating_add(FORGOTTEN_AT_ONCE);
+        for place in place..end {
             if let Some(Some(connection)) = self.connections.get(place)
                 && connection.owner == index
             {
@@ -371,6 +380,7 @@ impl Network {
                 self.close_connection(id);
             }
         }
+        (end < self.connections.len()).then_some(end)
     }
 
     fn listener_node(&self, id: ListenerId) -> NodeIndex {

@@ -2,7 +2,7 @@
 
 use capos_config::LogLevel;
 use capos_config::capos_capnp::LogLevel as WireLevel;
-use harness_kernel::line_guard::until_control;
+use harness_kernel::line_guard::{Speaker, until_control};
 use harness_kernel::request;
 
 use super::{Call, SmallMessage, answer, params};
@@ -28,7 +28,10 @@ pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
             }
             let component = cut(record.component, COMPONENT_MAX);
             let text = cut(record.text, MESSAGE_MAX);
-            console::write_record(&[b"[log] ", word(record.level), b" ", component, b": ", text]);
+            console::write_record(
+                Speaker(index.0),
+                &[b"[log] ", word(record.level), b" ", component, b": ", text],
+            );
             Ok(true)
         })
     } else {
@@ -64,6 +67,5 @@ const fn word(level: WireLevel) -> &'static [u8] {
 /// The first line of `bytes`, at most `longest` bytes of it: a record is one
 /// line of the log, whatever a process writes.
 fn cut(bytes: &[u8], longest: usize) -> &[u8] {
-    let line = until_control(bytes);
-    line.get(..longest).unwrap_or(line)
+    until_control(bytes.get(..longest).unwrap_or(bytes))
 }

@@ -72,13 +72,13 @@ fn start_connect(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
     let id = kernel
         .network
         .stack
-        .connect(peer)
+        .connect(index.client(), peer)
         .map_err(|error| match error {
             ConnectError::PortZero => Raised::invalid(error.explain()),
             ConnectError::NoRoute => Raised::failed(error.explain()),
-            ConnectError::PoolExhausted | ConnectError::PortsExhausted => {
-                Raised::overloaded(error.explain())
-            }
+            ConnectError::PoolExhausted
+            | ConnectError::ClientLimit
+            | ConnectError::PortsExhausted => Raised::overloaded(error.explain()),
         })?;
     let connection = kernel
         .network

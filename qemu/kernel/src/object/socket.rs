@@ -178,13 +178,17 @@ fn start_send(
     id: SocketId,
     call: &Call,
 ) -> Result<(), Raised> {
+    let Some(process) = kernel.process_mut(index) else {
+        return Ok(());
+    };
+    let data = data_range(process, call)?;
     let connection = kernel.network.connection_mut(id).ok_or(CLOSED)?;
     if connection.send.is_some() {
         return Err(Raised::overloaded("another send waits"));
     }
     connection.send = Some(Send {
         ticket: call.ticket,
-        params: call.params,
+        data,
     });
     continue_send(kernel, index, id);
     Ok(())
@@ -216,26 +220,28 @@ pub(crate) fn continue_send(kernel: &mut Kernel, index: ProcessIndex, id: Socket
     }
 }
 
-/// Sends from the caller's pages. The common layout of the parameters is
-/// recognised by its prefix; any other is read with the library.
+/// Where in the caller's pages the bytes to send are; none for a send of no byte.
+/// The common layout of the parameters is recognised by its prefix; any other is
+/// read with the library, once: what waits for room is not copied again.
+fn data_range(process: &Process, call: &Call) -> Result<Option<UserRange>, Raised> {
+    let params = call.params.ok_or(params::MALFORMED)?;
+    if let Some(data) = plain_data(process, params) {
+        return Ok(Some(data));
+    }
+    params::range_of(&process.space, call, request::send_data)
+}
+
+/// Sends from the caller's pages.
 fn send_from(
     network: &mut Network,
     process: &Process,
     id: SocketId,
     send: &Send,
 ) -> Result<Sent, Raised> {
-    let params = send.params.ok_or(params::MALFORMED)?;
-    if let Some(data) = plain_data(process, params) {
-        return send_range(network, process, id, data);
+    match send.data {
+        Some(data) => send_range(network, process, id, data),
+        None => Ok(network.stack.send(id, &[])),
     }
-    let call = Call {
-        ticket: send.ticket,
-        method: 0,
-        params: send.params,
-    };
-    params::with(&process.space, &call, |message| {
-        Ok(network.stack.send(id, request::send_data(message)?))
-    })
 }
 
 /// Where the data lies, if the parameters are one struct with one `Data` field

@@ -1,6 +1,6 @@
 //! How processes end, and with them the system.
 
-use super::ProcessIndex;
+use super::{Process, ProcessIndex};
 use crate::device::console::{self, print_line};
 use crate::device::exit::{Ending, leave};
 use crate::kernel::Kernel;
@@ -19,11 +19,21 @@ pub(crate) enum EndReason {
     Broke(&'static str),
 }
 
+/// What a process that has ended left behind, and how far it is given back. Each
+/// turn gives back a little, so that a thousand connections or all the memory of
+/// the machine keep nobody waiting (keeps KERNEL-ENTRY).
+pub(crate) struct Remains {
+    index: ProcessIndex,
+    process: Process,
+    /// The next place of the connections to look at, if any is left.
+    place: Option<usize>,
+}
+
 const INIT: ProcessIndex = ProcessIndex(0);
 
 impl Kernel {
-    /// Ends a process: everything that it held is given back, whatever the
-    /// reason. Ends the machine if it was one that decides.
+    /// Ends a process: everything that it held is given back in the turns that
+    /// follow, whatever the reason. Ends the machine if it was one that decides.
     pub(crate) fn end_process(&mut self, index: ProcessIndex, reason: EndReason) {
         if self.running == Some(index) {
             self.running = None;
@@ -38,13 +48,29 @@ impl Kernel {
             EndReason::Broke(rule) => print_line!("process {name} pid={pid} faulted: {rule}"),
         }
         self.terminal.forget(index);
-        self.network.forget(index);
-        drop(process);
+        self.network.forget_listeners(index);
+        self.remains.push(Remains {
+            index,
+            process,
+            place: Some(0),
+        });
         if index == INIT || index == self.facts.decisive {
             self.end_machine(match reason {
                 EndReason::Exited(0) => Ending::Success,
                 _ => Ending::ServiceFailure,
             });
+        }
+    }
+
+    /// Gives a bounded part of what ended processes held back.
+    pub(crate) fn give_remains_back(&mut self) {
+        let Some(remains) = self.remains.last_mut() else {
+            return;
+        };
+        match remains.place {
+            Some(place) => remains.place = self.network.forget_some(remains.index, place),
+            None if remains.process.space.free_some() => {}
+            None => drop(self.remains.pop()),
         }
     }
 

@@ -11,7 +11,9 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 
 use capos_abi::PROCESS_TIMER_SLEEP_WAITER_LIMIT;
+use harness_kernel::boot_package::PROCESSES_MAX;
 use harness_kernel::cap_table::CapTable;
+use harness_net::{CLIENTS_MAX, ClientId};
 
 use crate::memory::address_space::AddressSpace;
 use crate::object::Object;
@@ -30,6 +32,15 @@ const SILENT_TICKS: u32 = 100;
 /// Place of a process in the kernel's table; also its list index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessIndex(pub(crate) usize);
+
+impl ProcessIndex {
+    /// The network's name for the process.
+    pub(crate) fn client(self) -> ClientId {
+        ClientId(u8::try_from(self.0).unwrap_or(u8::MAX))
+    }
+}
+
+const _: () = assert!(PROCESSES_MAX <= CLIENTS_MAX, "every process is a client");
 
 /// What a process waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

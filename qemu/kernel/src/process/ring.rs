@@ -8,11 +8,34 @@ use capos_config::ring::{
     CQ_ENTRIES, CapCqe, CapSqe, cq_pending_or_recovery_head, sq_pending_or_recovery_head,
 };
 
+use harness_kernel::boot_package::PROCESSES_MAX;
+use harness_kernel::entry_budget::EntryBudget;
+
 use super::Process;
+use crate::syscall::complete::Ticket;
 
 /// The process wrote indices that no use of the queues leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Corrupt;
+
+/// Calls of one process that may be under way: more than two a connection of all
+/// that it can hold. They are what the kernel remembers of it besides its
+/// objects, the answers of those that were closed included.
+const CALLS_MAX: u32 = 4_096;
+
+// They fit the heap beside what the boot takes of it, for every process.
+const _: () = assert!(CALLS_MAX as usize * size_of::<Ticket>() * PROCESSES_MAX <= 1 << 20);
+
+/// What comes next of a process's submissions.
+pub(crate) enum Next {
+    /// One that was taken.
+    Submission(CapSqe),
+    /// There is none, or it waits for the process to take completions or for
+    /// calls to end.
+    Nothing,
+    /// The next entry takes it: this one has done enough.
+    Later,
+}
 
 /// The kernel's own indices of one process's queues.
 #[derive(Default)]
@@ -24,19 +47,26 @@ pub(super) struct Progress {
 }
 
 impl Process {
-    /// The next submission, if there is one. Corrupt indices drop what was
-    /// submitted, as the published rule says.
-    pub(crate) fn take_submission(&mut self) -> Result<Option<CapSqe>, Corrupt> {
+    /// The next submission, if there is one, there is room for its completion,
+    /// and `budget` is left for it. Corrupt indices drop what was submitted, as
+    /// the published rule says.
+    pub(crate) fn take_submission(&mut self, budget: &mut EntryBudget) -> Result<Next, Corrupt> {
+        if !self.has_room() || self.progress.pending >= CALLS_MAX {
+            return Ok(Next::Nothing);
+        }
         let page = self.space.ring();
         let taken = &mut self.progress.submissions_taken;
         match sq_pending_or_recovery_head(*taken, page.submission_tail()) {
-            Ok(0) => Ok(None),
+            Ok(0) => Ok(Next::Nothing),
             Ok(_) => {
                 let submission = page.submission(*taken);
+                if !budget.take(&submission) {
+                    return Ok(Next::Later);
+                }
                 *taken = taken.wrapping_add(1);
                 page.set_submission_head(*taken);
                 self.progress.pending = self.progress.pending.saturating_add(1);
-                Ok(Some(submission))
+                Ok(Next::Submission(submission))
             }
             Err(recovery) => {
                 *taken = recovery;

@@ -2,6 +2,8 @@
 //! of it, until it waits, ends, or has had more than another; nobody, and the
 //! processor halts.
 
+use harness_kernel::shares::SLICE_NANOSECONDS;
+
 use super::{Process, ProcessIndex, Waiting};
 use crate::device::output::Pumped;
 use crate::device::{console, pic, pit};
@@ -11,7 +13,7 @@ use crate::time;
 use crate::trap::{idle, user_context};
 
 /// Period of the tick while a process runs.
-const TICK_NANOSECONDS: u64 = 10_000_000;
+const TICK_NANOSECONDS: u64 = SLICE_NANOSECONDS;
 /// Longest halt; the interval timer reaches little further.
 const HALT_NANOSECONDS: u64 = 50_000_000;
 /// How often the kernel looks whether something came in while it prepared to
@@ -181,14 +183,9 @@ impl Kernel {
 
     /// Of the processes that can run, the one that has had least.
     fn next_runnable(&mut self) -> Option<ProcessIndex> {
-        let Self {
-            processes, shares, ..
-        } = self;
-        let wanting = processes.iter().enumerate().filter_map(|(place, process)| {
-            let process = process.as_ref()?;
-            (process.waiting == Waiting::Nothing).then_some(place)
-        });
-        shares.choose(wanting).map(ProcessIndex)
+        self.shares
+            .choose(wanting(&self.processes))
+            .map(ProcessIndex)
     }
 
     fn switch_to(&mut self, index: ProcessIndex) {
@@ -204,36 +201,58 @@ impl Kernel {
             }
             self.running = Some(index);
         }
-        pit::arm_by(now.saturating_add(TICK_NANOSECONDS), now);
+        let slice = self.shares.slice(index.0, wanting(&self.processes));
+        pit::arm_by(now.saturating_add(slice), now);
     }
 
-    /// Halts until an interrupt or the next deadline; but while output waits
-    /// and its port takes some, only long enough to send a little of it, so
-    /// that whoever is woken meanwhile need not wait for all of it.
+    /// Halts until an interrupt or the next deadline; or, if there is something to
+    /// do at once, lets in an interrupt that waits. Without that glance a kernel
+    /// that is kept busy by its cards alone (it answers connection requests
+    /// without any process) never took one: the timer, the terminal and the cards
+    /// would keep their lines up, and an emulator that has an interrupt to deliver
+    /// asks again and again whether it may, taking the lock that the cards'
+    /// packets wait for.
     fn halt(&mut self) {
+        let lines = if self.may_halt() {
+            idle::wait()
+        } else {
+            idle::glance()
+        };
+        self.handle_interrupts(lines);
+    }
+
+    /// Prepares for a halt; false if there is something to do. While output waits
+    /// and its port takes some, only a little of it is sent, so that whoever is
+    /// woken meanwhile need not wait for all of it.
+    fn may_halt(&mut self) -> bool {
         let console = console::pump(IDLE_OUTPUT_NANOSECONDS);
         let terminal = self.terminal.pump(IDLE_OUTPUT_NANOSECONDS);
         if console == Pumped::TimeUp || terminal == Pumped::TimeUp {
-            return;
+            return false;
         }
         if self.processes.iter().flatten().count() == 0 {
             panic!("no process left, and none decided the end");
         }
         let now = time::now();
         self.memory.idle(now);
-        if self.network.end_rests(now) {
-            return;
+        if !self.remains.is_empty() || self.network.end_rests(now) {
+            return false;
         }
         let deadline = self.next_deadline(now);
         let longest = now.saturating_add(HALT_NANOSECONDS);
         let deadline = deadline.map_or(longest, |at| at.min(longest));
         if deadline <= now {
-            return;
+            return false;
         }
         pit::arm_by(deadline, now);
-        if self.network.arm_cards(now) {
-            let lines = idle::wait();
-            self.handle_interrupts(lines);
-        }
+        self.network.arm_cards(now)
     }
+}
+
+/// The places of the processes that want the processor.
+fn wanting(processes: &[Option<Process>]) -> impl Iterator<Item = usize> {
+    processes.iter().enumerate().filter_map(|(place, process)| {
+        let process = process.as_ref()?;
+        (process.waiting == Waiting::Nothing).then_some(place)
+    })
 }

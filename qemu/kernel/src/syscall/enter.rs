@@ -1,11 +1,12 @@
 //! System calls, by number.
 
 use capos_config::ring::CQ_ENTRIES;
+use harness_kernel::entry_budget::EntryBudget;
 
 use super::submit;
 use crate::kernel::Kernel;
 use crate::process::end::EndReason;
-use crate::process::ring::Corrupt;
+use crate::process::ring::{Corrupt, Next};
 use crate::process::{ProcessIndex, Waiting};
 use crate::time;
 use crate::trap::user_context::{self, set_result};
@@ -34,7 +35,7 @@ pub(crate) fn handle(kernel: &mut Kernel, index: ProcessIndex) {
 }
 
 fn cap_enter(kernel: &mut Kernel, index: ProcessIndex, least: u64, timeout: u64) {
-    let rejected = consume(kernel, index).is_err();
+    let consumed = consume(kernel, index);
     kernel.poll_devices();
     let least = u32::try_from(least).unwrap_or(u32::MAX).min(CQ_ENTRIES);
     kernel.deliver(index, least);
@@ -50,15 +51,22 @@ fn cap_enter(kernel: &mut Kernel, index: ProcessIndex, least: u64, timeout: u64)
         kernel.run_next();
         return;
     };
-    if rejected {
+    let Ok(left) = consumed else {
         process.complain(format_args!(
             "submission queue indices are corrupt; it was emptied"
         ));
         set_result(REJECTED);
         return;
-    }
+    };
     if available >= least || timeout == 0 {
         set_result(u64::from(available));
+        kernel.maybe_yield();
+        return;
+    }
+    if left == Left::Some {
+        // It cannot wait yet: it calls again, for the rest, when its turn comes.
+        // Until then it wants the processor like any other, and pays for it.
+        user_context::call_again();
         kernel.maybe_yield();
         return;
     }
@@ -73,18 +81,27 @@ fn cap_enter(kernel: &mut Kernel, index: ProcessIndex, least: u64, timeout: u64)
     kernel.run_next();
 }
 
-/// Takes submissions while their completions have room.
-fn consume(kernel: &mut Kernel, index: ProcessIndex) -> Result<(), Corrupt> {
+/// What is left of a process's submissions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// Nothing that could be taken now.
+    Nothing,
+    /// More than one entry does.
+    Some,
+}
+
+/// Takes submissions while their completions have room and the entry's budget
+/// lasts.
+fn consume(kernel: &mut Kernel, index: ProcessIndex) -> Result<Left, Corrupt> {
+    let mut budget = EntryBudget::new();
     loop {
         let Some(process) = kernel.process_mut(index) else {
-            return Ok(());
+            return Ok(Left::Nothing);
         };
-        if !process.has_room() {
-            return Ok(());
-        }
-        match process.take_submission()? {
-            Some(submission) => submit::handle(kernel, index, &submission),
-            None => return Ok(()),
+        match process.take_submission(&mut budget)? {
+            Next::Submission(submission) => submit::handle(kernel, index, &submission),
+            Next::Nothing => return Ok(Left::Nothing),
+            Next::Later => return Ok(Left::Some),
         }
     }
 }

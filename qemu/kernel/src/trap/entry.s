@@ -1,6 +1,6 @@
 # Ways into the kernel and the one way out.
 #
-# Interrupts are off in ring 0 except at the halt of the idle loop, so there is
+# Interrupts are off in ring 0 except in the idle loop (trap/idle.rs), so there is
 # one kernel stack, and it is empty whenever user code runs. Every entry from
 # ring 3 saves the whole user state, xmm registers included, in `current_user`,
 # calls Rust on the kernel stack, and falls into `resume_user`, which loads

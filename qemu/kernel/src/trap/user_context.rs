@@ -45,6 +45,8 @@ const XMM_IN_FLOATING: usize = 160;
 /// Where xmm0 is in a [`UserContext`].
 pub(crate) const XMM_OFFSET: usize = core::mem::offset_of!(UserContext, floating) + XMM_IN_FLOATING;
 
+/// Length of the instruction `syscall`, which the saved place is behind.
+const SYSCALL_BYTES: u64 = 2;
 const RFLAGS_START: u64 = 0x202;
 const CONTROL_START: u16 = 0x037f;
 const MXCSR_START: u32 = 0x1f80;
@@ -122,6 +124,12 @@ pub(crate) fn system_call() -> (u64, u64, u64) {
 /// Sets what the running thread's system call returns.
 pub(crate) fn set_result(value: u64) {
     with_current(|current| current.rax = value);
+}
+
+/// Lets the running thread make its system call anew when it is resumed: its
+/// number and arguments are still where it put them.
+pub(crate) fn call_again() {
+    with_current(|current| current.rip = current.rip.wrapping_sub(SYSCALL_BYTES));
 }
 
 /// Where the running thread is: instruction and stack pointer.

@@ -6,8 +6,8 @@ pub(crate) mod frames;
 pub(crate) mod hand;
 
 use harness_net::{
-    Accept, Accepted, Binding, FrameDevice, Instant, ListenOptions, ListenerId, NetConfig,
-    NetStack, NicConfig, PollBudget, TransportId,
+    Accept, Accepted, Binding, ClientId, FrameDevice, Instant, ListenOptions, ListenerId,
+    NetConfig, NetStack, NicConfig, PollBudget, TransportId,
 };
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
@@ -322,6 +322,7 @@ impl World {
     pub(crate) fn new(config: NetConfig) -> Self {
         let wire = wire();
         let mut stack = NetStack::new(config);
+        stack.add_client(ClientId(0)).unwrap();
         let nic = stack
             .add_nic(
                 NicConfig {

@@ -4,7 +4,7 @@
 use super::card::{ACTIVE, ACTIVE_PORT, LISTEN_PORT, PASSIVE_PORT};
 use super::segment::{ACK, PSH, SYN, Segment, byte_at};
 use super::{Bytes, Fuzz, OWN_APART, PEER, PEER_APART, SOCKETS};
-use harness_net::{Accept, Event, ListenerId, Recv, Sent, SocketId, TransportId};
+use harness_net::{Accept, ClientId, Event, ListenerId, Recv, Sent, SocketId, TransportId};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// A socket that a process holds.
@@ -92,7 +92,9 @@ impl Fuzz {
             }
         };
         if self.held.len() < usize::from(SOCKETS)
-            && let Ok(socket) = self.stack.connect(SocketAddrV4::new(address, port))
+            && let Ok(socket) = self
+                .stack
+                .connect(ClientId(0), SocketAddrV4::new(address, port))
         {
             self.held.push(Held { socket, stream });
         }

@@ -12,8 +12,8 @@ mod segment;
 use beside::{Bystander, Held};
 use card::{Card, LISTEN_PORT};
 use harness_net::{
-    Binding, Instant, ListenOptions, ListenerId, NetConfig, NetStack, NicConfig, PollBudget,
-    TransportId,
+    Binding, ClientId, Instant, ListenOptions, ListenerId, NetConfig, NetStack, NicConfig,
+    PollBudget, TransportId,
 };
 use std::net::Ipv4Addr;
 
@@ -104,6 +104,7 @@ impl Fuzz {
             ..NetConfig::new([bytes.long().into(), bytes.long().into()])
         };
         let mut stack = NetStack::new(config);
+        stack.add_client(ClientId(0)).unwrap();
         let mut nic = |address, gateway| {
             let config = NicConfig {
                 address,

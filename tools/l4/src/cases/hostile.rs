@@ -15,6 +15,7 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
+use crate::load::watch::{Watched, count, watch};
 use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
 
 pub(crate) const CASE: Case = Case {
@@ -23,15 +24,23 @@ pub(crate) const CASE: Case = Case {
     suite: Suite::Matrix,
     need: Need::Nothing,
     run,
-    controls: &[Control {
-        name: "no-deeds",
-        breaks: "the processes that should fault do nothing of the kind",
-        sabotage: Sabotage::Manifest {
-            of: "hostile-memory",
-            instead: "hostile-spin",
+    controls: &[
+        Control {
+            name: "no-deeds",
+            breaks: "the processes that should fault do nothing of the kind",
+            sabotage: Sabotage::Manifest {
+                of: "hostile-memory",
+                instead: "hostile-spin",
+            },
+            must_fail: "do_read_null: the kernel ends the process",
         },
-        must_fail: "do_read_null: the kernel ends the process",
-    }],
+        Control {
+            name: "endless-entry",
+            breaks: "an entry into the kernel takes all that was submitted, whatever it costs",
+            sabotage: Sabotage::Kernel("broken-endless-entry"),
+            must_fail: "do_share_entries: the process finds all in order",
+        },
+    ],
 };
 
 /// How long the processes of a manifest may take to end, and then the machine.
@@ -50,8 +59,16 @@ const MANIFESTS: &[&str] = &[
     "hostile-objects",
     "hostile-lines",
     "hostile-calls",
+    "hostile-entries",
     "hostile-spin",
 ];
+
+/// How long the provider's probe is watched beside each process that does its worst.
+const WATCHED_FOR: Duration = Duration::from_secs(3);
+/// The probe beside a process that asks as much as it can of each entry into the kernel may
+/// take so many times what it takes beside one that computes only. Without a bound on an entry
+/// it takes 36 times as long, with one twice.
+const SLOWER_MAX: u32 = 8;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     artefacts::present(
@@ -73,7 +90,8 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         missing.is_empty(),
         format_args!("missing: {missing:?}"),
     );
-    beside_the_lanes(session)
+    let calm = beside_the_lanes(session)?;
+    beside_greed(session, &calm)
 }
 
 /// The deeds that a manifest asks for, each with the name of its process.
@@ -192,7 +210,7 @@ fn judge(session: &mut Session<'_>, lines: &[String], process: &str, deed: &Deed
 }
 
 /// The three lanes serve beside a process that never gives the processor back.
-fn beside_the_lanes(session: &mut Session<'_>) -> Result<(), Failure> {
+fn beside_the_lanes(session: &mut Session<'_>) -> Result<Watched, Failure> {
     let mut guest = session.boot("three-lanes-hostile")?;
     session.step("serve beside a process that spins");
     let mut clients = ClientCounts::default();
@@ -214,6 +232,9 @@ fn beside_the_lanes(session: &mut Session<'_>) -> Result<(), Failure> {
         provider.tally.of(200),
         10,
     );
+    let watched = watch(&mut guest, WATCHED_FOR, |_| std::thread::sleep(WATCHED_FOR))?;
+    count(&mut clients, &watched);
+    watched.judge(session, "spin");
     let local = guest.ask(clients.lane(Lane::LocalHealth), "get local /api/status")?;
     session.check(
         "spin: the local lane serves",
@@ -228,5 +249,42 @@ fn beside_the_lanes(session: &mut Session<'_>) -> Result<(), Failure> {
             line.starts_with("[kernel] process ") && line.contains("ticks without a system call")
         },
     )?;
+    session.settle(guest, &clients)?;
+    Ok(watched)
+}
+
+/// The three lanes serve beside one process that asks all it can of each entry into the
+/// kernel, and one that holds as many outgoing connections as it may.
+fn beside_greed(session: &mut Session<'_>, calm: &Watched) -> Result<(), Failure> {
+    let mut guest = session.boot("three-lanes-greedy")?;
+    session.step("serve beside processes that ask for all there is");
+    let mut clients = ClientCounts::default();
+    let watched = watch(&mut guest, WATCHED_FOR, |_| std::thread::sleep(WATCHED_FOR))?;
+    count(&mut clients, &watched);
+    watched.judge(session, "greed");
+    session.probes(watched.rows("greed", calm));
+    let took = |watched: &Watched| watched.outside.latencies().percent(50);
+    session.check(
+        format!("greed: half of the probes take at most {SLOWER_MAX} times what they take beside a process that spins"),
+        took(&watched) <= took(calm) * SLOWER_MAX,
+        format_args!("{:?} beside {:?}", took(&watched), took(calm)),
+    );
+    let flood = Flood::of(guest.public(), http::once("GET", "/healthz"), 4, 25).run();
+    clients.lane(Lane::Anonymous).add(&flood.tally);
+    session.check_equal(
+        "greed: every public request is served",
+        flood.tally.of(200),
+        100,
+    );
+    let held = 40;
+    let local = guest.ask(
+        clients.lane(Lane::LocalHealth),
+        &format!("flood local /api/status count={held} conns=8 keepalive=off"),
+    )?;
+    session.check(
+        "greed: the operator in the guest connects at once, every time",
+        local.count("status_200") == held,
+        &local.line,
+    );
     session.settle(guest, &clients).map(drop)
 }

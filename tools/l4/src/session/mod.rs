@@ -61,6 +61,8 @@ pub(crate) enum Sabotage {
     },
     /// Boots a service that was built with a deliberate defect.
     Service(&'static str),
+    /// Boots a kernel that was built with a deliberate defect.
+    Kernel(&'static str),
 }
 
 /// Whether client-side counts can be exact.
@@ -256,6 +258,7 @@ impl<'bench> Session<'bench> {
         {
             self.compile(instead, LaneRules::Checked, &package)?;
         }
+        let kernel = self.kernel()?;
         let index = self.record.boots.len();
         let stem = format!("{:02}-{label}", index + 1);
         let serial_log = self.folder.join(format!("{stem}.serial.log"));
@@ -263,7 +266,7 @@ impl<'bench> Session<'bench> {
         let spec = MachineSpec {
             emulator: self.bench.artefacts.qemu.clone(),
             accel: self.bench.accel,
-            kernel: self.bench.artefacts.kernel.clone(),
+            kernel,
             package,
             memory_mib: self.bench.artefacts.memory,
             less,
@@ -282,6 +285,17 @@ impl<'bench> Session<'bench> {
             ..Boot::default()
         });
         Ok(Guest::new(machine, index))
+    }
+
+    /// The kernel, or what sabotage puts in its place.
+    fn kernel(&self) -> Result<PathBuf, Failure> {
+        let artefacts = &self.bench.artefacts;
+        let Some(Sabotage::Kernel(feature)) = self.sabotage else {
+            return Ok(artefacts.kernel.clone());
+        };
+        let broken = artefacts.broken_kernel(feature);
+        crate::artefacts::present("the deliberately broken kernel", &broken, "broken")?;
+        Ok(broken)
     }
 
     /// Compiles a manifest, or what sabotage puts in its place.
