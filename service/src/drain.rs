@@ -90,7 +90,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         }
     }
 
-    /// Ends whoever is left, once: from here on nobody is taken.
+    /// Ends whoever is left, once: from here on nobody is taken (INV-DRAIN).
     fn end_all(&mut self) {
         let Some(drain) = &mut self.state.drain else {
             return;

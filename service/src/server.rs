@@ -21,7 +21,7 @@
 //!    and any buffer that the kernel could still read, used again.
 //! 3. Inputs about a connection that is gone are ignored, so late completions need no bookkeeping.
 //! 4. An accept is started only after [`Server::start_accept`] has allowed it: that takes the record
-//!    which the connection will need. Its end is told by `accepted` or `accept_failed`.
+//!    which the connection will need (INV-RECORDS). Its end is told by `accepted` or `accept_failed`.
 //! 5. Time does not run backwards; `None` says that the clock could not be read, and then whatever
 //!    needs a deadline is refused.
 
