@@ -79,7 +79,7 @@ struct LaneEvidence {
     connsRefusedLaneFull @27 :UInt64;
     connsRefusedTotalFull @28 :UInt64;
     connsTurnedAway @29 :UInt64;
-    # Closed without being asked for a permit: draining, or no free record.
+    # Closed without being asked for a permit: draining.
     connsInUse @30 :UInt64;
     connsReserve @31 :UInt64;
     connsLimit @32 :UInt64;
@@ -87,14 +87,16 @@ struct LaneEvidence {
     refusalsAdmitted @34 :UInt64;
     # Of the refused: those that were to be told so.
     refusalsUnanswered @35 :UInt64;
-    # Of the refused: those closed unanswered, past the ceiling of refusals.
+    # Of the refused: those closed without an answer, past the ceiling of
+    # refusals or because it was not taken.
     refusalsInUse @36 :UInt64;
 
     idleClosed @37 :UInt64;
-    # Idlers closed to let newcomers in, or by a drain: connections that wait
-    # for their next request, or that have not sent a byte yet.
+    # Closed to let newcomers in, or by a drain: connections that wait for their
+    # next request, have not sent a byte yet, or linger after a last answer.
     timedOut @38 :UInt64;
-    # Connections or requests ended by a phase deadline.
+    # Connections or requests ended by a phase deadline, or by the end of a
+    # drain's patience.
     acceptsSpun @39 :UInt64;
     # Accepts that failed and would have failed again at once.
     acceptsConsumed @40 :UInt64;
@@ -102,6 +104,9 @@ struct LaneEvidence {
 
     responses @41 :List(StatusCount);
     # Responses begun, by exact status, ascending; those never sent are left out.
+
+    gaveWay @42 :UInt64;
+    # Ended in a request or an answer to let newcomers or waiting requests in.
 }
 
 struct Evidence {

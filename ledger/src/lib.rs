@@ -228,6 +228,7 @@
 //! | P2 | a refusal of capacity names its ceiling as the count | `permits/refusal`, `permits/admit` |
 //! | P3 | no phase is untimed, except where silence is its purpose | `permits/phases` |
 //! | P4 | one lane's accept failures neither spin nor slow another lane | `permits/accept` |
+//! | R1 | what a lane's accept brings finds a record, whatever other lanes do | `records` |
 //! | C1 | an identity's channels are counted over all its connections | `channels/policy` |
 //! | C2 | a channel counts from before its allocation until after its drain | `channels/operations` |
 //! | C3 | a count that is not zero is never forgotten | `channels/table` |
@@ -261,6 +262,7 @@ mod partition;
 mod permits;
 mod profile;
 mod rate;
+mod records;
 mod reservation;
 mod units;
 
@@ -287,6 +289,7 @@ pub use profile::{
     Resource, StructuralMaxima, ValidatedProfile,
 };
 pub use rate::{RateBudget, RatePolicy};
+pub use records::ConnectionRecords;
 pub use reservation::{ConnectionUse, IngressReservation, Misuse, ReleaseRefused, TicketId};
 pub use units::{
     Bytes, Connections, IngressFootprint, Instant, Occupancy, Owner, Requests, Slots, Span, Tickets,

@@ -19,6 +19,7 @@ use std::process::{Command, Stdio};
 use capnp::message::ReaderOptions;
 use capnp::serialize;
 use ingress_schema::{discriminator_capnp, evidence_capnp, policy_capnp};
+use values::Age;
 
 type Discriminator = discriminator_capnp::cap_discriminator::identify_results::Owned;
 type Compare = discriminator_capnp::cap_discriminator::compare_results::Owned;
@@ -97,16 +98,17 @@ fn values_encode_to_the_golden_bytes() {
 
 #[test]
 fn golden_evidence_decodes_to_its_values() {
-    decode_evidence("evidence.bin", 2_000_002);
+    decode_evidence("evidence.bin", Age::Present);
 }
 
-/// Written before the record had the field, and never written again.
+/// Written before the record had the fields, and never written again.
 #[test]
-fn evidence_of_an_older_service_decodes_without_its_memory() {
-    decode_evidence("evidence-before-memory.bin", 0);
+fn evidence_of_an_older_service_decodes_without_what_came_later() {
+    decode_evidence("evidence-before-gave-way.bin", Age::BeforeGaveWay);
+    decode_evidence("evidence-before-memory.bin", Age::BeforeMemory);
 }
 
-fn decode_evidence(file: &str, memory_bytes: u64) {
+fn decode_evidence(file: &str, age: Age) {
     let bytes = golden(file);
     let message = serialize::read_message(bytes.as_slice(), ReaderOptions::new()).unwrap();
     let root: evidence_capnp::evidence::Reader<'_> = message.get_root().unwrap();
@@ -128,6 +130,10 @@ fn decode_evidence(file: &str, memory_bytes: u64) {
         (root.get_bytes_in_flight(), root.get_bytes_high_water()),
         (10, 1_000_001)
     );
+    let memory_bytes = match age {
+        Age::Present | Age::BeforeGaveWay => 2_000_002,
+        Age::BeforeMemory => 0,
+    };
     assert_eq!(root.get_memory_bytes(), memory_bytes);
     let lanes = [
         root.get_anonymous().unwrap(),
@@ -135,7 +141,7 @@ fn decode_evidence(file: &str, memory_bytes: u64) {
         root.get_provider_health().unwrap(),
     ];
     for (number, lane) in (1..).zip(lanes) {
-        values::assert_lane(lane, number);
+        values::assert_lane(lane, number, age);
     }
 }
 

@@ -66,6 +66,7 @@ fn exchange(server: &mut TheServer, conn: ConnId, request: &[u8], now: Instant) 
 }
 
 fn connect(server: &mut TheServer, now: Instant) -> ConnId {
+    assert!(server.start_accept(Lane::Anonymous, Some(now)));
     let conn = server.accepted(Lane::Anonymous, Some(now)).unwrap();
     assert_eq!(server.next_action(), Some(Action::Receive(conn)));
     conn

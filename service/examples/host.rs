@@ -17,6 +17,7 @@
 use std::collections::VecDeque;
 use std::error::Error;
 use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -129,16 +130,10 @@ impl Host {
                 .next_deadline()
                 .map(|at| Duration::from_nanos(at.since(self.now()).as_nanos()));
             self.poll.poll(&mut events, timeout)?;
-            let mut accepting = Vec::new();
-            for event in &events {
-                let index = event.token().0;
-                if index >= CONNS {
-                    accepting.push(index - CONNS);
-                } else {
-                    self.ready.push_back(index);
-                }
-            }
-            for place in accepting {
+            let indices = events.iter().map(|event| event.token().0);
+            self.ready.extend(indices.filter(|index| *index < CONNS));
+            // All of them: a listener that was not accepted from has no event to come.
+            for place in 0..self.listeners.len() {
                 self.accept(server, place)?;
             }
             server.tick(Some(self.now()));
@@ -158,9 +153,18 @@ impl Host {
         loop {
             let now = Some(self.now());
             let (lane, listener) = &self.listeners[place];
-            match listener.accept() {
+            if !server.may_accept(*lane, now) {
+                return Ok(());
+            }
+            let accepted = listener.accept();
+            if matches!(&accepted, Err(error) if error.kind() == ErrorKind::WouldBlock) {
+                return Ok(());
+            }
+            // It has ended as soon as it was started, and would have been allowed to start.
+            assert!(server.start_accept(*lane, now));
+            match accepted {
                 Ok((mut stream, _)) => match server.accepted(*lane, now) {
-                    Ok(conn) => {
+                    Some(conn) => {
                         let index = usize::from(conn.index());
                         let interest = Interest::READABLE | Interest::WRITABLE;
                         self.poll
@@ -174,9 +178,8 @@ impl Host {
                             sends: false,
                         });
                     }
-                    Err(_) => drop(stream),
+                    None => drop(stream),
                 },
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => {
                     eprintln!("accept: {error}");
                     server.accept_failed(*lane, AcceptFailure::Spins, now);
@@ -200,6 +203,13 @@ impl Host {
                 Action::Receive(conn) => self.socket(conn, |socket| socket.receives = true),
                 Action::Send(conn) => self.socket(conn, |socket| socket.sends = true),
                 Action::Close(conn) | Action::Abort(conn) => {
+                    if let (Action::Close(_), Some(socket)) =
+                        (action, &mut self.sockets[usize::from(conn.index())])
+                    {
+                        // Input that is left unread would make this host reset the connection.
+                        drop(socket.stream.shutdown(Shutdown::Write));
+                        while matches!(socket.stream.read(&mut [0; 4096]), Ok(1..)) {}
+                    }
                     self.sockets[usize::from(conn.index())] = None;
                     server.closed(conn, Some(self.now()));
                 }

@@ -1,11 +1,11 @@
 //! Draining: the service tells those who watch it, finishes what it has, and is then done.
 //!
 //! ```text
-//! POST /drain          grace over               nobody left
+//! POST /drain          grace over             nobody left, or patience over
 //!      │                    │                        │
 //!      ▼                    ▼                        ▼
-//!  health 503, every    no public connection     `finished`
-//!  answer closes        is taken any more
+//!  health 503, every    no public connection    whoever is left is ended, nobody is
+//!  answer closes        is taken any more       taken on any lane: `finished`
 //! ```
 //!
 //! During the grace public connections are still taken: a balancer goes on sending requests until its
@@ -15,7 +15,8 @@ use ingress_ledger::{Instant, Lane, Span};
 
 use crate::http::fault::Fault;
 use crate::http::framing::parse_decimal;
-use crate::server::{Now, Server};
+use crate::record::Phase;
+use crate::server::{Ending, Now, Server};
 
 /// How long after the grace connections that are still there keep the service from ending.
 const PATIENCE: Span = Span::from_secs(15);
@@ -29,6 +30,8 @@ pub(crate) struct Drain {
     /// The end of the grace.
     pub(crate) until: Instant,
     is_over: bool,
+    /// Whoever was left when patience was over has been ended.
+    has_ended_all: bool,
 }
 
 /// Reads the body of a drain request: empty, or `grace_ms=<decimal>`.
@@ -60,6 +63,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                 self.state.drain = Some(Drain {
                     until,
                     is_over: false,
+                    has_ended_all: false,
                 })
             }
         }
@@ -68,7 +72,8 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             .map_or(Span::ZERO, |drain| drain.until.since(at))
     }
 
-    /// Closes idlers once the grace is over, and those that become idle later.
+    /// Closes idlers once the grace is over, and those that become idle later; ends everybody else
+    /// once patience is.
     pub(crate) fn advance_drain(&mut self, at: Instant) {
         let Some(drain) = &mut self.state.drain else {
             return;
@@ -80,21 +85,47 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         for lane in Lane::ALL {
             while self.close_oldest_idler(lane) {}
         }
+        if self.is_overdue() {
+            self.end_all();
+        }
+    }
+
+    /// Ends whoever is left, once: from here on nobody is taken (INV-DRAIN).
+    fn end_all(&mut self) {
+        let Some(drain) = &mut self.state.drain else {
+            return;
+        };
+        if core::mem::replace(&mut drain.has_ended_all, true) {
+            return;
+        }
+        for index in 0..self.memory.records_used() {
+            let Some(conn) = self.memory.id_of(index) else {
+                continue;
+            };
+            let ending = match self.phase(conn) {
+                Phase::Free | Phase::Closing => continue,
+                Phase::Waiting | Phase::Answering => Ending::Abort,
+                Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body | Phase::Lingering => {
+                    Ending::Close
+                }
+            };
+            self.count_time_out(conn);
+            self.end(conn, ending);
+        }
     }
 
     /// Whether connections of `lane` are taken.
     pub(crate) fn takes_connections(&self, lane: Lane) -> bool {
-        let is_closed = lane == Lane::Anonymous && self.is_grace_over();
+        let is_closed = match lane {
+            Lane::Anonymous => self.is_grace_over(),
+            Lane::LocalHealth | Lane::ProviderHealth => self.is_overdue(),
+        };
         self.state.is_enabled(lane) && !is_closed
     }
 
     /// Whether nobody is left to serve, or whoever is left was given long enough.
     pub(crate) fn is_drained(&self) -> bool {
-        let is_overdue = self
-            .state
-            .drain
-            .is_some_and(|drain| self.state.clock >= drain.until.after(PATIENCE));
-        self.is_grace_over() && (self.state.live == 0 || is_overdue)
+        self.is_grace_over() && (self.state.live == 0 || self.is_overdue())
     }
 
     /// When time alone changes something about the drain.
@@ -104,11 +135,14 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             return Some(drain.until);
         }
         let idlers = Lane::ALL.map(|lane| self.next_idler_at(lane));
-        idlers
-            .into_iter()
-            .flatten()
-            .chain([drain.until.after(PATIENCE)])
-            .min()
+        let patience = (!drain.has_ended_all).then(|| drain.until.after(PATIENCE));
+        idlers.into_iter().chain([patience]).flatten().min()
+    }
+
+    fn is_overdue(&self) -> bool {
+        self.state
+            .drain
+            .is_some_and(|drain| self.state.clock >= drain.until.after(PATIENCE))
     }
 
     fn is_grace_over(&self) -> bool {

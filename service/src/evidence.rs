@@ -17,11 +17,12 @@
 //! | `conns_admitted_<lane>` | connections that got a permit |
 //! | `conns_released_<lane>` | permits given back |
 //! | `conns_refused_<lane>` | connections refused a permit |
-//! | `conns_turned_away_<lane>` | connections closed without being asked for a permit: while draining, or without a free record |
+//! | `conns_turned_away_<lane>` | connections closed without being asked for a permit: while draining |
 //! | `conns_high_water_<lane>` | most permits held at once |
-//! | `refusals_unanswered_<lane>` | of the refused, those closed unanswered at the ceiling of refusals |
-//! | `idle_closed_<lane>` | idlers closed to let newcomers in, or by a drain |
-//! | `timed_out_<lane>` | connections or requests ended by a phase deadline |
+//! | `refusals_unanswered_<lane>` | of the refused, those that could not be sent an answer |
+//! | `idle_closed_<lane>` | connections without a request closed to let newcomers in, or by a drain |
+//! | `gave_way_<lane>` | connections in a request or an answer ended to let newcomers or waiting requests in |
+//! | `timed_out_<lane>` | connections or requests ended by a phase deadline, or by the end of a drain's patience |
 //! | `accepts_failed_<lane>` | accepts that failed |
 //! | `rate_<lane>` | `budget`, `exempt` or `unmetered` |
 //! | `status_<code>_<lane>` | responses begun with that status; those never sent are left out |
@@ -51,9 +52,13 @@ pub struct ServiceCounters {
     pub responses: StatusCounters,
     /// Connections closed without being asked for a permit.
     pub turned_away: u64,
-    /// Idlers closed to let newcomers in, or by a drain.
+    /// Refused connections whose answer was not taken.
+    pub refusals_unsent: u64,
+    /// Connections without a request closed to let newcomers in, or by a drain.
     pub idle_closed: u64,
-    /// Connections or requests ended by a phase deadline.
+    /// Connections in a request or an answer ended to let newcomers or waiting requests in.
+    pub gave_way: u64,
+    /// Connections or requests ended by a phase deadline, or by the end of a drain's patience.
     pub timed_out: u64,
     /// Accepts that failed and would have failed again at once.
     pub accepts_spun: u64,
@@ -66,7 +71,9 @@ impl ServiceCounters {
     pub const ZERO: Self = Self {
         responses: StatusCounters::new(),
         turned_away: 0,
+        refusals_unsent: 0,
         idle_closed: 0,
+        gave_way: 0,
         timed_out: 0,
         accepts_spun: 0,
         accepts_consumed: 0,
@@ -129,6 +136,14 @@ impl Evidence {
         })
     }
 
+    /// Refused connections of a lane that were closed without their answer: past the ceiling, or
+    /// because it was not taken.
+    #[must_use]
+    pub fn refusals_unanswered(&self, lane: Lane) -> u64 {
+        let past_ceiling = self.permits.lanes[lane].counters.refusals_unanswered;
+        past_ceiling.saturating_add(self.service[lane].refusals_unsent)
+    }
+
     fn lane(&self, lane: Lane, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = lane.name();
         let requests = &self.ledger.lanes[lane].counters;
@@ -154,8 +169,9 @@ impl Evidence {
             ("conns_refused", conns.refused),
             ("conns_turned_away", service.turned_away),
             ("conns_high_water", conns.high_water),
-            ("refusals_unanswered", conns.refusals_unanswered),
+            ("refusals_unanswered", self.refusals_unanswered(lane)),
             ("idle_closed", service.idle_closed),
+            ("gave_way", service.gave_way),
             ("timed_out", service.timed_out),
             (
                 "accepts_failed",

@@ -17,7 +17,6 @@ use ingress_ledger::{
     ConnectionPermit, ConnectionUse, IngressOverload, Instant, Lane, Owner, PermitRefusal, Selected,
 };
 
-use crate::action::Unanswered;
 use crate::answers::Problem;
 use crate::http::fault::Fault;
 use crate::http::framing::BodyFraming;
@@ -30,51 +29,52 @@ use crate::server::{Ending, Now, Server};
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Accept, lane, permit: the lane is that of the listener that accepted, before a byte is read.
-    pub(crate) fn admit(&mut self, lane: Lane, now: Now) -> Result<ConnId, Unanswered> {
-        if !self.takes_connections(lane) {
-            return Err(self.turn_away(lane, Unanswered::LaneClosed));
-        }
+    pub(crate) fn admit(&mut self, lane: Lane, now: Now) -> Option<ConnId> {
         let Some(conn) = self.memory.claim_record() else {
-            return Err(self.turn_away(lane, Unanswered::NoRecord));
+            // The accept took one before it was started.
+            self.state.fault("fewer records than were divided");
+            return None;
         };
-        // A newcomer is preferred to an idler of its own lane, never to a working connection.
+        if !self.takes_connections(lane) {
+            self.turn_away(conn, lane);
+            return Some(conn);
+        }
+        // A newcomer is preferred to whoever has had its time in its own lane.
         self.make_room(lane, now);
         match self.state.permits.admit(lane, now) {
             Ok(permit) => self.open(conn, permit, now),
-            Err(refusal) => self.refuse(conn, (lane, refusal), now)?,
+            Err(refusal) => self.refuse(conn, (lane, refusal), now),
         }
-        Ok(conn)
+        Some(conn)
     }
 
     /// A permit was given: the head is awaited.
     fn open(&mut self, conn: ConnId, permit: ConnectionPermit<'static>, now: Now) {
         let usage = permit.connection_use(Owner(conn.to_word()));
         let head = self.phases(permit.lane()).head;
-        self.reset_record(conn, usage, Some(permit), None);
+        self.reset_record(conn, usage, Some(permit));
         self.enter(conn, Phase::Fresh);
         self.set_deadline(conn, now.map(|now| now.after(head)));
         self.want_receive(conn);
     }
 
-    /// No permit was given: the peer is told so, if few enough are being told.
-    fn refuse(
-        &mut self,
-        conn: ConnId,
-        (lane, refusal): (Lane, PermitRefusal),
-        now: Now,
-    ) -> Result<(), Unanswered> {
-        let permit = now.and_then(|now| self.state.permits.admit_refusal(lane, now).ok());
-        let Some(permit) = permit else {
-            self.memory.free_record(conn);
-            return Err(Unanswered::RefusalCeiling);
+    /// No permit was given (INV-REFUSALS): the peer is told so in one send, which a fresh socket has room for, and
+    /// nothing is waited for; what it sends meanwhile is for the stack to throw away.
+    fn refuse(&mut self, conn: ConnId, (lane, refusal): (Lane, PermitRefusal), now: Now) {
+        let usage = ConnectionUse::new(lane, Owner(conn.to_word()));
+        self.reset_record(conn, usage, None);
+        // No time of its own is needed to send at once, so the last one will do for the deadline.
+        let at = now.unwrap_or(self.state.clock);
+        let Ok(permit) = self.state.permits.admit_refusal(lane, at) else {
+            return self.end(conn, Ending::Abort);
         };
         let deadline = permit.deadline();
-        let usage = ConnectionUse::new(lane, Owner(conn.to_word()));
-        self.reset_record(conn, usage, None, Some(permit));
         let problem = Problem::of_refusal(refusal, &mut self.state.jitter);
-        self.answer(conn, problem, After::Linger, now);
+        if let Some(record) = self.memory.record(conn) {
+            record.refusal = Some((permit, problem.status));
+        }
+        self.answer(conn, problem, After::Close, now);
         self.set_deadline(conn, Some(deadline));
-        Ok(())
     }
 
     /// Parse, route, reserve: as far as the input reaches.
@@ -131,7 +131,17 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                     self.serve(conn, now);
                 }
             }
-            Err(overload) => self.answer_overload(conn, overload, now),
+            Err(overload) => {
+                if let IngressOverload::LanePoolFull(_) | IngressOverload::AggregateFull(_) =
+                    overload
+                {
+                    // For whoever comes next: the queue is full, or there is none.
+                    let lane = self.lane(conn);
+                    let waiting = self.state.ledger.waiting(lane).count();
+                    self.make_slots(lane, waiting.saturating_add(1));
+                }
+                self.answer_overload(conn, overload, now);
+            }
         }
     }
 
@@ -159,6 +169,10 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                 }
             }
         }
+        for lane in Lane::ALL {
+            let waiting = self.state.ledger.waiting(lane).count();
+            self.make_slots(lane, waiting);
+        }
     }
 
     /// Respond: the handler writes into the slot's buffer, bounded by it and by the deadline.
@@ -183,6 +197,11 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         let Some(record) = self.memory.record(conn) else {
             return;
         };
+        if let Some((_, status)) = record.refusal {
+            let lane = record.lane();
+            self.count_response(lane, status);
+            return self.end(conn, Ending::Close);
+        }
         match record.after {
             After::NextRequest => {
                 self.enter(conn, Phase::Idle);

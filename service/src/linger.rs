@@ -7,13 +7,11 @@
 //! | what came | the connection is closed |
 //! |---|---|
 //! | the end of the client's stream | at once |
-//! | exactly one whole head, on a refused connection | at once: there is no more of it |
 //! | something | when nothing has come for [`QUIET`] |
 //! | too much, or for too long | at once |
 
 use ingress_ledger::Span;
 
-use crate::http::scan::Scanned;
 use crate::ids::ConnId;
 use crate::record::Phase;
 use crate::server::{Ending, Now, Server};
@@ -37,41 +35,23 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         if record.peer_closed {
             return self.end(conn, Ending::Close);
         }
-        let refusal = record.refusal.as_ref().map(|permit| permit.deadline());
-        let until = refusal.or(now.map(|now| now.after(LINGER)));
-        record.linger_until = until;
-        // A refused client has yet to send its request; any other has sent what is answered.
-        let deadline = match refusal {
-            Some(deadline) => Some(deadline),
-            None => now.map(|now| now.after(QUIET)),
-        };
+        record.linger_until = now.map(|now| now.after(LINGER));
         self.enter(conn, Phase::Lingering);
-        self.set_deadline(conn, deadline);
+        self.set_deadline(conn, now.map(|now| now.after(QUIET)));
         self.want_receive(conn);
     }
 
     /// Input that came after the last answer was written.
     pub(crate) fn discard(&mut self, conn: ConnId, bytes: usize, now: Now) {
-        let Some(parts) = self.memory.parts(conn) else {
+        let Some(record) = self.memory.record(conn) else {
             return;
         };
-        let record = parts.record;
+        record.input.discard();
         record.discarded = record.discarded.saturating_add(bytes);
         if record.phase != Phase::Lingering {
-            return record.input.discard();
+            return;
         }
-        let unread = record.input.unread(parts.input);
-        let scanned = record
-            .refusal
-            .as_ref()
-            .map(|_| record.input.scan.advance(unread));
-        let is_whole_request =
-            matches!(scanned, Some(Ok(Scanned::Whole { end, .. })) if end == unread.len());
-        let may_become_whole = scanned == Some(Ok(Scanned::Partial)) && !record.input.is_full();
-        if !may_become_whole {
-            record.input.discard();
-        }
-        if bytes == 0 || is_whole_request || record.discarded > DISCARD_MAX {
+        if bytes == 0 || record.discarded > DISCARD_MAX {
             return self.end(conn, Ending::Close);
         }
         let quiet = now.map(|now| now.after(QUIET));

@@ -25,8 +25,10 @@ pub(crate) struct Output {
 /// What one finished send leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// More in the area.
+    /// More of the part that is in the area.
     Partly,
+    /// The part as a whole; the next is in the area.
+    Part,
     /// Nothing at all.
     Wholly,
 }
@@ -95,7 +97,7 @@ impl Output {
         if next.is_empty() {
             Sent::Wholly
         } else {
-            Sent::Partly
+            Sent::Part
         }
     }
 }

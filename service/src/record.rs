@@ -7,6 +7,7 @@ use ingress_ledger::{
 use crate::http::body::BodyReader;
 use crate::http::condition::Condition;
 use crate::http::head::{Persistence, Version};
+use crate::http::status::Status;
 use crate::ids::Slot;
 use crate::input::Input;
 use crate::output::Output;
@@ -24,7 +25,7 @@ use crate::route::Route;
 ///             │                                           ▼
 ///             └────────────────────────────▶ Closing ◀─ Lingering
 /// ```
-/// `Fresh` and `Idle` may be closed for a newcomer; see `idlers`.
+/// Which of them are ended for a newcomer when a lane is full, see `give_way`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Phase {
     /// No connection.
@@ -132,8 +133,9 @@ pub(crate) struct Record {
     pub(crate) after: After,
     /// Held from accept to [`end`](crate::Server), the one release site.
     pub(crate) permit: Option<ConnectionPermit<'static>>,
-    /// Held instead of a permit by a connection that is told that there is none.
-    pub(crate) refusal: Option<RefusalPermit<'static>>,
+    /// Held instead of a permit by a connection that is told that there is none, with the status
+    /// that is counted once it was told.
+    pub(crate) refusal: Option<(RefusalPermit<'static>, Status)>,
     pub(crate) usage: ConnectionUse,
     /// Held from admission to `release_request`, the one release site.
     pub(crate) reservation: Option<IngressReservation<'static>>,
@@ -150,8 +152,8 @@ pub(crate) struct Record {
     pub(crate) output: Output,
     /// Bytes that came after the last answer.
     pub(crate) discarded: usize,
-    /// Since when it has asked for nothing, while it is an idler or about to become one.
-    pub(crate) idle_since: Instant,
+    /// Since when it has had its present standing; see `give_way`.
+    pub(crate) since: Instant,
     /// When lingering ends at the latest.
     pub(crate) linger_until: Option<Instant>,
 }
@@ -175,7 +177,7 @@ impl Record {
         request: Request::NONE,
         output: Output::new(),
         discarded: 0,
-        idle_since: Instant::ZERO,
+        since: Instant::ZERO,
         linger_until: None,
     };
 

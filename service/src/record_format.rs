@@ -5,7 +5,7 @@
 //! bindings, field by field.
 //!
 //! ```text
-//! segment table │ root pointer │ Evidence (15 + 3) │ 3 × LaneEvidence (39 + 1) │ 3 × list of statuses
+//! segment table │ root pointer │ Evidence (15 + 3) │ 3 × LaneEvidence (40 + 1) │ 3 × list of statuses
 //! ```
 
 use ingress_ledger::{Lane, OverloadKind, PerLane, RatePolicy};
@@ -16,7 +16,7 @@ use crate::http::write::Text;
 
 const ROOT_DATA: u64 = 15;
 const ROOT_POINTERS: u64 = 3;
-const LANE_DATA: u64 = 39;
+const LANE_DATA: u64 = 40;
 const LANE_POINTERS: u64 = 1;
 const LANE_WORDS: u64 = LANE_DATA + LANE_POINTERS;
 /// Words of one `StatusCount`.
@@ -150,12 +150,13 @@ fn write_lane(evidence: &Evidence, lane: Lane, body: &mut Text<'_>) {
         conns.limit,
         conns.counters.high_water,
         conns.counters.refusals_admitted,
-        conns.counters.refusals_unanswered,
+        evidence.refusals_unanswered(lane),
         conns.refusals_in_use,
         service.idle_closed,
         service.timed_out,
         service.accepts_spun,
         service.accepts_consumed,
+        service.gave_way,
     ] {
         word(body, value);
     }

@@ -4,9 +4,8 @@
 //! answer is being sent when its connection ends keeps reservation and slot until the caller says that
 //! the socket is closed.
 
-use ingress_ledger::Lane;
+use ingress_ledger::{ConnectionUse, Lane, Owner};
 
-use crate::action::Unanswered;
 use crate::flow::Outcome;
 use crate::ids::ConnId;
 use crate::record::{After, Operations, Phase};
@@ -21,6 +20,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         };
         record.body = None;
         let slot = record.slot.take();
+        let has_left = record.phase == Phase::Closing && slot.is_some();
         if let Some(reservation) = record.reservation.take() {
             #[cfg(feature = "broken-leak-on-cancel")]
             let Some(reservation) = crate::broken::forget_if_cancelled(reservation, outcome) else {
@@ -42,6 +42,13 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         if let Some(slot) = slot {
             self.memory.free_slot(slot);
         }
+        if has_left {
+            let lane = self.lane(conn);
+            match self.state.leaving[lane].checked_sub(1) {
+                Some(leaving) => self.state.leaving[lane] = leaving,
+                None => self.state.fault("a slot left that was not leaving"),
+            }
+        }
     }
 
     /// Ends a connection: gives its permit back and has its socket closed.
@@ -58,11 +65,15 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         {
             self.state.fault("a permit was refused where it was issued");
         }
-        if let Some(permit) = record.refusal.take()
-            && self.state.permits.release_refusal(permit).is_err()
-        {
-            self.state
-                .fault("a refusal's permit was refused where it was issued");
+        if let Some((permit, _)) = record.refusal.take() {
+            if !record.output.is_empty() {
+                let unsent = &mut self.state.service[permit.lane()].refusals_unsent;
+                *unsent = unsent.saturating_add(1);
+            }
+            if self.state.permits.release_refusal(permit).is_err() {
+                self.state
+                    .fault("a refusal's permit was refused where it was issued");
+            }
         }
         record.wanted = match ending {
             Ending::Close => Operations {
@@ -74,19 +85,23 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                 ..Operations::NONE
             },
         };
-        let list = list_of(record.lane());
+        let lane = record.lane();
         if !is_being_read {
             self.release_request(conn, Outcome::Cancelled);
+        } else if record.slot.is_some() {
+            self.state.leaving[lane] = self.state.leaving[lane].saturating_add(1);
         }
         self.state.note_activity();
         self.enter(conn, Phase::Closing);
         self.memory.deadlines.cancel(conn.index());
-        self.memory.ready.push(list, conn.index());
+        self.memory.ready.push(list_of(lane), conn.index());
     }
 
     /// Forgets a connection whose socket is closed.
     pub(crate) fn forget(&mut self, conn: ConnId) {
+        let lane = self.lane(conn);
         self.release_request(conn, Outcome::Cancelled);
+        self.state.release_record(lane);
         self.memory.ready.remove(conn.index());
         self.enter(conn, Phase::Free);
         self.memory.free_record(conn);
@@ -103,22 +118,25 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         self.end(conn, Ending::Close);
     }
 
-    /// Counts a connection that is closed without being asked for a permit.
-    pub(crate) fn turn_away(&mut self, lane: Lane, why: Unanswered) -> Unanswered {
+    /// Gives up a connection that came to a closed lane, without asking for a permit.
+    pub(crate) fn turn_away(&mut self, conn: ConnId, lane: Lane) {
+        self.reset_record(conn, ConnectionUse::new(lane, Owner(conn.to_word())), None);
         let count = &mut self.state.service[lane].turned_away;
         *count = count.saturating_add(1);
-        why
+        self.end(conn, Ending::Abort);
     }
 
-    /// What follows the answer to a request that was read whole.
+    /// What follows the answer to a request that was read whole. Where the next newcomer would have to
+    /// be refused, whoever has asked again already makes room for it.
     pub(crate) fn after_request(&self, conn: ConnId) -> After {
-        let is_draining = self.state.drain.is_some();
         let Some(record) = self.memory.peek(conn) else {
             return After::Close;
         };
+        let must_end = self.state.drain.is_some()
+            || !record.input.is_empty() && self.is_crowded(record.lane());
         match record.request.persistence {
             crate::http::head::Persistence::Close if record.input.is_empty() => After::Close,
-            crate::http::head::Persistence::KeepAlive if !is_draining => After::NextRequest,
+            crate::http::head::Persistence::KeepAlive if !must_end => After::NextRequest,
             _ => After::Linger,
         }
     }

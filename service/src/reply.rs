@@ -37,7 +37,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         parts.record.output = Output::start(Source::Note, bytes, &[]);
         parts.record.after = after;
         parts.record.body = None;
-        self.count_response(lane, problem.status);
+        if parts.record.refusal.is_none() {
+            self.count_response(lane, problem.status);
+        }
         let write = self.phases(lane).write;
         self.enter(conn, Phase::Answering);
         self.set_deadline(conn, now.map(|now| now.after(write)));
@@ -96,7 +98,8 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         true
     }
 
-    fn count_response(&mut self, lane: Lane, status: Status) {
+    /// Counts a response of the lane.
+    pub(crate) fn count_response(&mut self, lane: Lane, status: Status) {
         self.state.service[lane].responses.count(status);
         self.state.note_activity();
     }

@@ -4,6 +4,7 @@
 //! `failed`, `closed`, `tick`) and then takes [`Action`]s until there are none:
 //!
 //! ```text
+//! start_accept,
 //!    accepted ──▶ ┌────────┐ ──▶ Receive(conn) ── receive_window ──▶ socket
 //!    received ──▶ │        │
 //!        sent ──▶ │ Server │ ──▶ Send(conn) ───── send_window ─────▶ socket
@@ -19,12 +20,14 @@
 //!    server of it or not makes no difference), and calls [`Server::closed`]. Only then is the record,
 //!    and any buffer that the kernel could still read, used again.
 //! 3. Inputs about a connection that is gone are ignored, so late completions need no bookkeeping.
-//! 4. Time does not run backwards; `None` says that the clock could not be read, and then whatever
+//! 4. An accept is started only after [`Server::start_accept`] has allowed it: that takes the record
+//!    which the connection will need (INV-RECORDS). Its end is told by `accepted` or `accept_failed`.
+//! 5. Time does not run backwards; `None` says that the clock could not be read, and then whatever
 //!    needs a deadline is refused.
 
-use ingress_ledger::{AcceptFailure, Instant, Lane, Span};
+use ingress_ledger::{AcceptFailure, ConnectionRecords, Connections, Instant, Lane, Span};
 
-use crate::action::{Action, Unanswered};
+use crate::action::Action;
 use crate::buffers::{Buffers, ReceiveWindow, SendWindow};
 use crate::evidence::Evidence;
 use crate::ids::ConnId;
@@ -56,10 +59,13 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         config: Config,
     ) -> Result<Self, StartError> {
         let limits = config.policy.profile.limits();
-        if limits.slots.count() as usize > SLOTS || limits.connections.count() as usize > CONNS {
+        if limits.slots.count() as usize > SLOTS {
             return Err(StartError::MemoryTooSmall);
         }
-        state.open(config)?;
+        let records = u32::try_from(CONNS).unwrap_or(u32::MAX);
+        let records = ConnectionRecords::divide(&config.policy.profile, records)
+            .ok_or(StartError::MemoryTooSmall)?;
+        state.open(config, records)?;
         Ok(Self { state, memory })
     }
 
@@ -68,29 +74,49 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         self.state.set_wall_clock(wall);
     }
 
-    /// A connection was accepted by the listener of `lane`; actions for it follow.
-    ///
-    /// # Errors
-    /// [`Unanswered`]: close the socket at once; it is counted.
-    pub fn accepted(&mut self, lane: Lane, now: Now) -> Result<ConnId, Unanswered> {
-        self.observe(now);
-        self.state.note_activity();
-        self.state.backoff.accepted(lane);
-        self.admit(lane, now)
-    }
-
-    /// Whether another accept may be started on that lane's listener now.
+    /// Whether another accept may be started on that lane's listener now: the lane takes connections,
+    /// what it brings could be refused with an answer, and has a record.
     #[must_use]
     pub fn may_accept(&self, lane: Lane, now: Now) -> bool {
         let at = now.unwrap_or(self.state.clock);
-        self.state.backoff.may_accept(lane, at) && self.takes_connections(lane)
+        let on_their_way = self.state.accepting[lane].saturating_add(1);
+        self.state.backoff.may_accept(lane, at)
+            && self.takes_connections(lane)
+            && self.state.records.has_room(lane)
+            && self
+                .state
+                .permits
+                .can_answer_refusals(lane, Connections::new(on_their_way))
     }
 
-    /// An accept of `lane` failed; if it would fail again at once, `may_accept` is false for a while.
+    /// Starts an accept on that lane's listener, if it [may be](Server::may_accept): what it will bring
+    /// has a record from here on.
+    #[must_use]
+    pub fn start_accept(&mut self, lane: Lane, now: Now) -> bool {
+        let is_started = self.may_accept(lane, now) && self.state.records.claim(lane);
+        if is_started {
+            self.state.accepting[lane] = self.state.accepting[lane].saturating_add(1);
+        }
+        is_started
+    }
+
+    /// A connection was accepted by the listener of `lane`; actions for it follow, whether it is
+    /// served, refused or turned away. `None`, which is counted as a fault: no such accept was started.
+    pub fn accepted(&mut self, lane: Lane, now: Now) -> Option<ConnId> {
+        self.observe(now);
+        self.state.note_activity();
+        self.state.backoff.accepted(lane);
+        self.state.end_accept(lane).then(|| self.admit(lane, now))?
+    }
+
+    /// An accept of `lane` failed; if it would fail again at once, none is started for a while.
     pub fn accept_failed(&mut self, lane: Lane, failure: AcceptFailure, now: Now) {
         self.observe(now);
         self.state.note_activity();
         self.state.backoff.failed(lane, failure, self.state.clock);
+        if self.state.end_accept(lane) {
+            self.state.release_record(lane);
+        }
     }
 
     /// Where the bytes of a receive go. `None` if none was asked for.
@@ -144,6 +170,10 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         }
         match record.output.sent(area, bytes) {
             Sent::Partly => self.want_send(conn),
+            Sent::Part => {
+                self.memory.renew_standing(conn, self.state.clock);
+                self.want_send(conn);
+            }
             Sent::Wholly if record.phase == Phase::Body => self.advance(conn, now),
             Sent::Wholly => self.finish(conn, now),
         }
@@ -263,7 +293,8 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
             self.evidence_at(),
             self.drain_deadline(),
         ];
-        for at in resumes.into_iter().chain(others).flatten() {
+        let slots = Lane::ALL.map(|lane| self.next_slot_at(lane));
+        for at in resumes.into_iter().chain(others).chain(slots).flatten() {
             next = Some(next.map_or(at, |next| next.min(at)));
         }
         next

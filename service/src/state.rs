@@ -1,8 +1,8 @@
 //! The accounts of a server, and what it is started with.
 
 use ingress_ledger::{
-    AcceptBackoff, BackoffLimits, Bytes, ConnectionPermits, IngressLedger, Instant, Issuer, Lane,
-    OpenError, PerLane,
+    AcceptBackoff, BackoffLimits, Bytes, ConnectionPermits, ConnectionRecords, IngressLedger,
+    Instant, Issuer, Lane, OpenError, PerLane,
 };
 
 use crate::drain::Drain;
@@ -40,6 +40,11 @@ pub struct WallClock {
 pub struct State {
     pub(crate) permits: ConnectionPermits<'static>,
     pub(crate) ledger: IngressLedger<'static, TICKETS>,
+    /// Records by lane: one a connection, and one an accept on its way.
+    pub(crate) records: ConnectionRecords,
+    pub(crate) accepting: PerLane<u32>,
+    /// Closing connections whose slot is free once their socket is closed.
+    pub(crate) leaving: PerLane<u32>,
     pub(crate) backoff: AcceptBackoff,
     pub(crate) policy: Option<Policy>,
     pub(crate) service: PerLane<ServiceCounters>,
@@ -71,6 +76,9 @@ impl State {
         Self {
             permits: ConnectionPermits::closed(&ISSUER),
             ledger: IngressLedger::closed(&ISSUER),
+            records: ConnectionRecords::closed(),
+            accepting: PerLane::all(0),
+            leaving: PerLane::all(0),
             backoff: AcceptBackoff::new(BackoffLimits::DEFAULT),
             policy: None,
             service: PerLane {
@@ -96,13 +104,18 @@ impl State {
     }
 
     /// Opens the accounts, once.
-    pub(crate) fn open(&mut self, config: Config) -> Result<(), StartError> {
+    pub(crate) fn open(
+        &mut self,
+        config: Config,
+        records: ConnectionRecords,
+    ) -> Result<(), StartError> {
         self.ledger
             .open(&config.policy.profile)
             .map_err(StartError::Ledger)?;
         self.permits
             .open(&config.policy.profile)
             .map_err(StartError::Ledger)?;
+        self.records = records;
         self.policy = Some(config.policy);
         self.jitter = config.jitter;
         self.started = config.now;
@@ -155,6 +168,27 @@ impl State {
         }
     }
 
+    /// Ends an accept that was on its way; whether one was.
+    pub(crate) fn end_accept(&mut self, lane: Lane) -> bool {
+        match self.accepting[lane].checked_sub(1) {
+            Some(accepting) => {
+                self.accepting[lane] = accepting;
+                true
+            }
+            None => {
+                self.fault("an accept ended that was not started");
+                false
+            }
+        }
+    }
+
+    /// Gives a record of the lane back.
+    pub(crate) fn release_record(&mut self, lane: Lane) {
+        if !self.records.release(lane) {
+            self.fault("a lane gave back more records than it had");
+        }
+    }
+
     /// The present date, rendered once a second.
     pub(crate) fn date(&mut self) -> Option<HttpDate> {
         let wall = self.wall?;
@@ -189,7 +223,8 @@ impl Default for State {
 /// Why a server is not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartError {
-    /// The policy asks for more slots than there are buffers, or more connections than records.
+    /// The policy asks for more slots than there are buffers, or leaves no record beyond its
+    /// connections.
     MemoryTooSmall,
     /// The ledger or the permits do not open.
     Ledger(OpenError),

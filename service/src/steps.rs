@@ -1,8 +1,7 @@
 //! The small steps of the path: phases, deadlines, and wishes to the caller.
 
-use ingress_ledger::{ConnectionPermit, ConnectionUse, Instant, Lane, LanePhases, RefusalPermit};
+use ingress_ledger::{ConnectionPermit, ConnectionUse, Instant, Lane, LanePhases};
 
-use crate::idlers::idler_list;
 use crate::ids::ConnId;
 use crate::policy::DEFAULT_PHASES;
 use crate::record::{Phase, Record};
@@ -16,7 +15,6 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         conn: ConnId,
         usage: ConnectionUse,
         permit: Option<ConnectionPermit<'static>>,
-        refusal: Option<RefusalPermit<'static>>,
     ) {
         self.state.live = self.state.live.saturating_add(1);
         if let Some(record) = self.memory.record(conn) {
@@ -25,7 +23,6 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                 generation,
                 usage,
                 permit,
-                refusal,
                 phase: Phase::Fresh,
                 ..Record::FREE
             };
@@ -54,13 +51,12 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             .map_or(DEFAULT_PHASES[lane], |policy| policy.phases[lane])
     }
 
-    /// Moves a connection to another phase; keeps the lists of idlers and the count of busy ones.
+    /// Moves a connection to another phase; keeps the lists of standings and the count of busy ones.
     pub(crate) fn enter(&mut self, conn: ConnId, phase: Phase) {
         let Some(record) = self.memory.record(conn) else {
             return;
         };
         let before = core::mem::replace(&mut record.phase, phase);
-        let lane = record.lane();
         match (before.is_quiet(), phase.is_quiet()) {
             (true, false) => self.state.busy = self.state.busy.saturating_add(1),
             (false, true) => match self.state.busy.checked_sub(1) {
@@ -71,8 +67,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             },
             _ => {}
         }
-        self.memory
-            .list_idler(conn, idler_list(phase, lane), self.state.clock);
+        self.memory.note_standing(conn, self.state.clock);
     }
 
     /// Sets or takes away the connection's one deadline.

@@ -5,7 +5,7 @@ use ingress_ledger::{Bytes, Instant, Lane};
 use crate::buffers::{Area, INPUT_AREA, NOTE_AREA, SLOT_AREA};
 use crate::chain::Chains;
 use crate::deadlines::Deadlines;
-use crate::idlers::IDLER_LISTS;
+use crate::give_way::{AGE_LISTS, Standing};
 use crate::ids::{ConnId, Slot};
 use crate::output::Source;
 use crate::record::{Phase, Record};
@@ -15,8 +15,8 @@ const LANE_LISTS: usize = 3;
 /// All memory of a server with `CONNS` connection records and `SLOTS` serving slots.
 ///
 /// Meant to live in a `static`. [`Buffers::new`] is all zeros, so that a linker puts it into BSS and
-/// it costs no image size. `CONNS` is best a few more than the connections that are served at once:
-/// refused and closing ones need a record too.
+/// it costs no image size. `CONNS` is more than the connections that are served at once, for those on
+/// their way in and out: see [`ConnectionRecords`](ingress_ledger::ConnectionRecords).
 pub struct Buffers<const CONNS: usize, const SLOTS: usize> {
     /// Those that were ever used; a `Vec`, because a free record is not all zeros.
     records: heapless::Vec<Record, CONNS, u16>,
@@ -25,8 +25,8 @@ pub struct Buffers<const CONNS: usize, const SLOTS: usize> {
     slots: [Area<SLOT_AREA>; SLOTS],
     /// Connections with something for the caller to do, a list for each lane.
     pub(crate) ready: Chains<CONNS, LANE_LISTS>,
-    /// Connections that may have to give way, oldest first; see `idlers`.
-    pub(crate) idlers: Chains<CONNS, IDLER_LISTS>,
+    /// Connections that may have to give way, by standing, oldest first; see `give_way`.
+    pub(crate) ages: Chains<CONNS, AGE_LISTS>,
     /// Free records that were used before.
     free_records: Chains<CONNS, 1>,
     free_slots: Chains<SLOTS, 1>,
@@ -51,7 +51,7 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
             notes: [const { Area([0; NOTE_AREA]) }; CONNS],
             slots: [const { Area([0; SLOT_AREA]) }; SLOTS],
             ready: Chains::new(),
-            idlers: Chains::new(),
+            ages: Chains::new(),
             free_records: Chains::new(),
             free_slots: Chains::new(),
             fresh_slots: 0,
@@ -124,18 +124,35 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
         Some(ConnId::from_parts(index, record.generation))
     }
 
-    /// Puts a connection at the end of a list of idlers, or on none. One that is on it keeps its place.
-    pub(crate) fn list_idler(&mut self, conn: ConnId, list: Option<u16>, at: Instant) {
-        let Some(list) = list else {
-            return self.idlers.remove(conn.index());
-        };
-        if self.idlers.list_of(conn.index()) == Some(list) {
+    /// Puts a connection at the end of the list of its standing, or on none. One that is on it already
+    /// keeps its place.
+    pub(crate) fn note_standing(&mut self, conn: ConnId, at: Instant) {
+        let Some(record) = self.record(conn) else {
             return;
+        };
+        let list = Standing::of(record).map(|standing| standing.list(record.lane()));
+        match list {
+            Some(list) if self.ages.list_of(conn.index()) == Some(list) => {}
+            Some(_) => self.renew_standing(conn, at),
+            None => self.ages.remove(conn.index()),
         }
-        if let Some(record) = self.record(conn) {
-            record.idle_since = at;
-            self.idlers.push(list, conn.index());
+    }
+
+    /// Lets a connection's standing begin anew: it is the youngest of its list.
+    pub(crate) fn renew_standing(&mut self, conn: ConnId, at: Instant) {
+        let Some(record) = self.record(conn) else {
+            return;
+        };
+        if let Some(standing) = Standing::of(record) {
+            let list = standing.list(record.lane());
+            record.since = at;
+            self.ages.push(list, conn.index());
         }
+    }
+
+    /// Records that were ever used.
+    pub(crate) fn records_used(&self) -> u16 {
+        u16::try_from(self.records.len()).unwrap_or(u16::MAX)
     }
 
     /// Gives a record back.

@@ -3,7 +3,7 @@
 mod support;
 
 use ingress_ledger::Lane::{Anonymous, LocalHealth, ProviderHealth};
-use remote_session_web_ui::Unanswered;
+use remote_session_web_ui::ConnId;
 use support::{Closed, Grain, Wire};
 
 const GET: &str = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -271,31 +271,38 @@ fn lingering_is_bounded_in_bytes_and_time() {
     assert!(wire.is_closed(conn), "for too long");
 }
 
+/// It waits for no request and for no end: what it still sends is for the stack to throw away.
 #[test]
-fn a_refused_connection_is_closed_once_its_request_has_come() {
+fn a_refused_connection_is_closed_behind_its_answer() {
     let mut wire = Wire::tight(&["ingress_public_conns=1"]);
     let working = wire.connect(Anonymous);
     wire.send(working, "GET /");
-    let refused = wire.connect(Anonymous);
-    assert_eq!(wire.response(refused).status, 503);
-    wire.pass_ms(500);
-    wire.send(refused, "GET / HTTP/1.1\r\nHo");
-    wire.pass_ms(100);
-    assert!(!wire.is_closed(refused));
-    wire.send(refused, "st: a\r\n\r\n");
-    assert_eq!(wire.peer(refused).closed, Some(Closed::InOrder));
-    let silent = wire.connect(Anonymous);
-    wire.pass_ms(950);
-    assert!(!wire.is_closed(silent));
-    wire.pass_ms(100);
-    assert!(wire.is_closed(silent));
+    for request in ["", "GET / HTTP/1.1\r\nHo", GET] {
+        let now = wire.now();
+        assert!(wire.server.start_accept(Anonymous, now));
+        let refused = wire.server.accepted(Anonymous, now).unwrap();
+        let mut peer = support::Peer::default();
+        peer.outbound.extend_from_slice(request.as_bytes());
+        wire.peers.insert(refused, peer);
+        wire.run();
+        let response = wire.response(refused);
+        assert_eq!(
+            (response.status, response.code()),
+            (503, "lane_at_capacity")
+        );
+        assert_eq!(response.field("connection"), Some("close"));
+        assert_eq!(wire.peer(refused).closed, Some(Closed::InOrder));
+        assert_eq!(wire.peer(refused).outbound, request.as_bytes(), "unread");
+    }
     wire.finish();
 }
 
 #[test]
 fn a_closing_connection_keeps_its_slot_until_the_socket_is_closed() {
     let mut wire = Wire::tight(&["ingress_public_write_ms=100"]);
-    let conn = wire.server.accepted(Anonymous, wire.now()).unwrap();
+    let now = wire.now();
+    assert!(wire.server.start_accept(Anonymous, now));
+    let conn = wire.server.accepted(Anonymous, now).unwrap();
     wire.peers.insert(conn, support::Peer::default());
     wire.grain.is_read = false;
     wire.send(conn, GET);
@@ -391,20 +398,82 @@ fn draining_tells_watchers_finishes_work_and_ends() {
         (200, Some("close"))
     );
     assert!(!wire.is_closed(idle) && !wire.server.finished());
+    let now = wire.now();
+    assert!(wire.server.start_accept(Anonymous, now));
     wire.pass_ms(1100);
     assert!(
         wire.is_closed(idle),
         "idle connections go when the grace is over"
     );
-    assert_eq!(wire.try_connect(Anonymous), Err(Unanswered::LaneClosed));
     let now = wire.now();
     assert!(!wire.server.may_accept(Anonymous, now) && wire.server.may_accept(ProviderHealth, now));
+    // What an accept brings that was started before.
+    let late = wire.server.accepted(Anonymous, now).unwrap();
+    wire.peers.insert(late, support::Peer::default());
+    wire.run();
+    assert_eq!(wire.peer(late).closed, Some(Closed::Aborted));
     wire.pass_ms(1200);
     assert!(!wire.server.finished(), "the last evidence is not out yet");
     let now = wire.now();
     assert!(wire.server.evidence_due(now));
     assert!(wire.server.finished());
     assert_eq!(wire.finish().service[Anonymous].turned_away, 1);
+}
+
+/// What a peer does that is still there when a drain's patience is over.
+const LEFT_BEHIND: [(&str, &str, bool); 6] = [
+    ("silent", "", true),
+    ("half head", "GET /hea", true),
+    (
+        "half body",
+        "POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc",
+        true,
+    ),
+    (
+        "interim answer",
+        "POST /drain HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n",
+        false,
+    ),
+    ("unread answer", GET, false),
+    ("lingering", "BAD\r\n", true),
+];
+
+#[test]
+fn a_drain_ends_in_time_whatever_a_peer_leaves_open_on_whatever_lane() {
+    for lane in [Anonymous, LocalHealth, ProviderHealth] {
+        for (name, sent, is_read) in LEFT_BEHIND {
+            let mut wire = Wire::tight(&[
+                "ingress_total_drain_ms=1000",
+                "ingress_local_accept_burst=999",
+                "ingress_provider_accept_rate=999",
+            ]);
+            wire.ask_once(
+                LocalHealth,
+                "POST /drain HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+            );
+            wire.grain.is_read = is_read;
+            // Whenever the service closes it, the peer is back at once, and drips while it may.
+            let mut open: Option<ConnId> = None;
+            let ended = (0..150).find(|_| {
+                if open.is_none_or(|conn| wire.is_closed(conn)) {
+                    open = wire.try_connect(lane);
+                    if let Some(conn) = open {
+                        wire.send(conn, sent);
+                    }
+                } else if let Some(conn) = open
+                    && name == "lingering"
+                {
+                    wire.send(conn, "x");
+                }
+                wire.pass_ms(150);
+                let now = wire.now();
+                wire.server.evidence_due(now);
+                wire.server.finished()
+            });
+            assert!(ended.is_some(), "{name} on {lane:?}: it never ends");
+            wire.finish();
+        }
+    }
 }
 
 #[test]

@@ -153,8 +153,8 @@ proptest! {
         wire.is_clock_lost = false;
         let accepted: u64 = wire.peers.len() as u64;
         let evidence = wire.finish();
-        let counted = evidence.permits.lanes.iter().fold(0, |sum, (_, lane)| {
-            sum + lane.counters.admitted + lane.counters.refusals_admitted
+        let counted = evidence.permits.lanes.iter().fold(0, |sum, (lane, permits)| {
+            sum + permits.counters.admitted + permits.counters.refused + evidence.service[lane].turned_away
         });
         prop_assert_eq!(counted, accepted);
     }

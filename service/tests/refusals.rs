@@ -4,8 +4,8 @@ mod support;
 
 use ingress_ledger::Lane::{self, Anonymous, LocalHealth, ProviderHealth};
 use ingress_ledger::OverloadKind;
+use remote_session_web_ui::ConnId;
 use remote_session_web_ui::http::fault::Fault;
-use remote_session_web_ui::{ConnId, Unanswered};
 use support::{Closed, Wire};
 
 const GET: &str = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -224,11 +224,10 @@ fn clock_lost() {
     wire.is_clock_lost = true;
     let response = wire.ask(conn, GET);
     assert_eq!((response.status, response.code()), (503, "clock_lost"));
-    assert_eq!(
-        wire.try_connect(Anonymous),
-        Err(Unanswered::RefusalCeiling),
-        "no deadline, no answer"
-    );
+    let refused = wire.connect(Anonymous);
+    let response = wire.response(refused);
+    assert_eq!((response.status, response.code()), (503, "clock_lost"));
+    assert_eq!(wire.peer(refused).closed, Some(Closed::InOrder));
     wire.is_clock_lost = false;
     assert_eq!(wire.ask(conn, GET).status, 200);
     let evidence = wire.finish();
@@ -262,7 +261,6 @@ fn permit_refused_with_count_and_limit() {
         response.body
     );
     assert_eq!(response.field("connection"), Some("close"));
-    wire.shut_down(refused);
     assert_eq!(wire.peer(refused).closed, Some(Closed::InOrder));
     let evidence = wire.finish();
     let counters = evidence.permits.lanes[Anonymous].counters;
@@ -293,26 +291,56 @@ fn permit_refused_in_all() {
     wire.finish();
 }
 
+/// However many come, each is told: those whose answer could not be sent yet are not accepted yet.
 #[test]
-fn refusals_past_their_ceiling_are_closed_unanswered() {
+fn every_refusal_is_answered_however_many_there_are() {
+    let mut wire = Wire::tight(&["ingress_public_conns=1"]);
+    let working = wire.connect(Anonymous);
+    wire.send(working, "GET /");
+    for _ in 0..100 {
+        let refused = wire.connect(Anonymous);
+        assert_eq!(wire.response(refused).code(), "lane_at_capacity");
+    }
+    // Two may be on their way at once, and an accept under way is one of them.
+    wire.grain.is_read = false;
+    wire.connect(Anonymous);
+    let now = wire.now();
+    assert!(wire.server.start_accept(Anonymous, now));
+    assert!(!wire.server.may_accept(Anonymous, now) && wire.server.may_accept(ProviderHealth, now));
+    wire.server
+        .accept_failed(Anonymous, ingress_ledger::AcceptFailure::Consumed, now);
+    assert!(wire.server.may_accept(Anonymous, now));
+    let evidence = wire.finish();
+    assert_eq!(evidence.permits.lanes[Anonymous].counters.refused, 101);
+    assert_eq!(evidence.refusals_unanswered(Anonymous), 1, "the last one");
+    let told = evidence.service[Anonymous].responses.of_class(5);
+    assert_eq!(told, 100);
+}
+
+#[test]
+fn a_refusal_that_is_not_taken_ends_with_its_deadline() {
     let mut wire = Wire::tight(&["ingress_public_conns=1"]);
     wire.connect(Anonymous);
-    for _ in 0..2 {
-        wire.connect(Anonymous);
-    }
-    assert_eq!(wire.try_connect(Anonymous), Err(Unanswered::RefusalCeiling));
-    assert_eq!(
-        wire.evidence().permits.lanes[Anonymous]
-            .counters
-            .refusals_unanswered,
-        1
-    );
+    wire.grain.is_read = false;
+    let refused = [wire.connect(Anonymous), wire.connect(Anonymous)];
+    assert!(wire.try_connect(Anonymous).is_none());
     wire.pass_ms(1100);
-    assert!(
-        wire.try_connect(Anonymous).is_ok(),
-        "refusals have a deadline, and then room again"
-    );
-    wire.finish();
+    for conn in refused {
+        assert_eq!(wire.peer(conn).closed, Some(Closed::Aborted));
+    }
+    assert!(wire.try_connect(Anonymous).is_some());
+    let evidence = wire.finish();
+    assert_eq!(evidence.service[Anonymous].responses.of_class(5), 0);
+}
+
+#[test]
+fn a_lane_that_answers_no_refusal_closes_unanswered() {
+    let mut wire = Wire::tight(&["ingress_public_conns=1", "ingress_public_refusals=0"]);
+    wire.connect(Anonymous);
+    let refused = wire.connect(Anonymous);
+    assert_eq!(wire.peer(refused).closed, Some(Closed::Aborted));
+    assert!(wire.peer(refused).inbound.is_empty());
+    assert_eq!(wire.finish().refusals_unanswered(Anonymous), 1);
 }
 
 #[test]
@@ -333,21 +361,47 @@ fn accept_rate_limited() {
     wire.finish();
 }
 
+/// Public connections come, go idle, and are closed for others, and no socket of theirs is ever
+/// closed by the kernel: all records that they can have are used, and not one more.
 #[test]
-fn records_run_out_only_past_all_permits() {
-    let mut wire = Wire::tight(&[
-        "ingress_public_refusals=16",
-        "ingress_total_refusal_ms=9000",
-    ]);
-    let mut refused = 0;
-    let error = loop {
-        match wire.try_connect(Anonymous) {
-            Ok(_) => refused += 1,
-            Err(error) => break error,
+fn public_load_leaves_every_record_of_the_protected_lanes() {
+    let mut wire = Wire::tight(&["ingress_public_refusals=16"]);
+    let mut stuck = 0;
+    wire.pass_ms(1);
+    let mut now = wire.now_ms;
+    loop {
+        now += 300;
+        let at = Some(ingress_ledger::Instant::from_nanos(now * 1_000_000));
+        wire.server.tick(at);
+        if !wire.server.start_accept(Anonymous, at) {
+            break;
         }
-    };
-    assert_eq!((refused, error), (24, Unanswered::NoRecord));
-    assert_eq!(wire.finish().service[Anonymous].turned_away, 1);
+        wire.server.accepted(Anonymous, at).unwrap();
+        while wire.server.next_action().is_some() {}
+        stuck += 1;
+    }
+    assert_eq!(stuck, 12 + 2, "its permits, and its part beyond them");
+    wire.now_ms = now;
+    assert!(
+        wire.evidence().service[Anonymous].idle_closed > 0,
+        "idlers were evicted"
+    );
+    for lane in [LocalHealth, ProviderHealth] {
+        let held: Vec<ConnId> = (0..2).map(|_| wire.connect(lane)).collect();
+        for conn in held {
+            assert_eq!(wire.ask(conn, GET).status, 200, "{lane:?}");
+            wire.send(conn, "GET /");
+        }
+        let more = wire.connect(lane);
+        assert_eq!(wire.response(more).code(), "at_capacity");
+    }
+    let turned_away = wire
+        .evidence()
+        .service
+        .iter()
+        .map(|(_, one)| one.turned_away)
+        .sum::<u64>();
+    assert_eq!(turned_away, 0);
 }
 
 #[test]
@@ -357,7 +411,7 @@ fn a_lane_without_listener_does_not_exist() {
         ..support::ALL_LANES
     };
     let mut wire = Wire::tight_on(listeners, &[]);
-    assert_eq!(wire.try_connect(LocalHealth), Err(Unanswered::LaneClosed));
+    assert!(wire.try_connect(LocalHealth).is_none());
     let now = wire.now();
     assert!(!wire.server.may_accept(LocalHealth, now) && wire.server.may_accept(Anonymous, now));
     let line = wire.evidence().to_string();
@@ -550,13 +604,14 @@ fn every_fault_of_form_is_answered_once_and_ends_the_connection() {
 fn an_accept_that_spins_is_left_alone_for_a_while_on_its_lane_only() {
     let mut wire = Wire::tight(&[]);
     let now = wire.now();
+    assert!(wire.server.start_accept(Anonymous, now));
     wire.server
         .accept_failed(Anonymous, ingress_ledger::AcceptFailure::Spins, now);
     assert!(!wire.server.may_accept(Anonymous, now) && wire.server.may_accept(LocalHealth, now));
     assert!(wire.server.next_deadline().is_some());
     wire.pass_ms(20);
     let now = wire.now();
-    assert!(wire.server.may_accept(Anonymous, now));
+    assert!(wire.server.start_accept(Anonymous, now));
     wire.server
         .accept_failed(Anonymous, ingress_ledger::AcceptFailure::Consumed, now);
     assert!(wire.server.may_accept(Anonymous, now));

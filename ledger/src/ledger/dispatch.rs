@@ -5,7 +5,7 @@ use super::table::State;
 use crate::counters::bump;
 use crate::lane::Lane;
 use crate::reservation::{IngressReservation, TicketId};
-use crate::units::{Instant, Owner};
+use crate::units::{Instant, Owner, Tickets};
 
 /// A waiting reservation that dispatch decided about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +71,12 @@ impl<const TICKETS: usize> IngressLedger<'_, TICKETS> {
             .filter_map(|lane| self.table.head(lane))
             .map(|(_, entry)| entry.deadline)
             .min()
+    }
+
+    /// Tickets of `lane` that wait for a slot.
+    #[must_use]
+    pub fn waiting(&self, lane: Lane) -> Tickets {
+        Tickets::new(self.books[lane].waiting)
     }
 
     /// Whether the reservation holds a slot. False for a token of another ledger.

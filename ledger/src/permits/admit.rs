@@ -11,7 +11,7 @@ use crate::partition::{Full, MISCOUNTED, OVERDRAWN, Partition};
 use crate::profile::{Resource, ValidatedProfile};
 use crate::rate::TokenBucket;
 use crate::reservation::{Misuse, ReleaseRefused};
-use crate::units::{Instant, Span};
+use crate::units::{Connections, Instant, Span};
 
 /// Who may be connected. Like a ledger, constant until opened.
 #[derive(Debug)]
@@ -203,6 +203,15 @@ impl<'a> ConnectionPermits<'a> {
             lane,
             deadline,
         })
+    }
+
+    /// Whether as many more connections of `lane` could all be refused with an answer, so that
+    /// the caller may put off accepting those that could not. A lane that answers no refusal at
+    /// all has nothing to wait for.
+    #[must_use]
+    pub fn can_answer_refusals(&self, lane: Lane, more: Connections) -> bool {
+        let limit = self.refusal_limits[lane];
+        limit == 0 || self.refusals[lane].saturating_add(more.count()) <= limit
     }
 
     /// Ends the answering of a refused connection.

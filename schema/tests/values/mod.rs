@@ -135,6 +135,9 @@ macro_rules! lane_counters {
     };
 }
 
+/// The counter that a lane's record was given last.
+const GAVE_WAY: u16 = 39;
+
 macro_rules! write_counter {
     ($lane:expr, $set:ident, $get:ident, $place:expr, $number:expr) => {
         $lane.$set(counter($number, $place))
@@ -170,6 +173,7 @@ fn write_lane(mut lane: evidence_capnp::lane_evidence::Builder<'_>, number: u16)
     lane.set_enabled(true);
     lane.set_rate(RATES[usize::from(number) - 1]);
     lane_counters!(write_counter, lane, number);
+    lane.set_gave_way(counter(number, GAVE_WAY));
     let mut responses = lane.init_responses(2);
     for (index, status) in (0..).zip([200, 429]) {
         let mut row = responses.reborrow().get(index);
@@ -178,11 +182,24 @@ fn write_lane(mut lane: evidence_capnp::lane_evidence::Builder<'_>, number: u16)
     }
 }
 
-pub(crate) fn assert_lane(lane: evidence_capnp::lane_evidence::Reader<'_>, number: u16) {
+/// What a record holds that was not always there: zero in an older one.
+#[derive(Clone, Copy)]
+pub(crate) enum Age {
+    Present,
+    BeforeGaveWay,
+    BeforeMemory,
+}
+
+pub(crate) fn assert_lane(lane: evidence_capnp::lane_evidence::Reader<'_>, number: u16, age: Age) {
     assert!(lane.get_lane().unwrap() == LANES[usize::from(number) - 1]);
     assert!(lane.get_enabled());
     assert!(lane.get_rate().unwrap() == RATES[usize::from(number) - 1]);
     lane_counters!(check_counter, lane, number);
+    let gave_way = match age {
+        Age::Present => counter(number, GAVE_WAY),
+        Age::BeforeGaveWay | Age::BeforeMemory => 0,
+    };
+    assert_eq!(lane.get_gave_way(), gave_way);
     let rows: Vec<_> = lane
         .get_responses()
         .unwrap()

@@ -75,16 +75,10 @@ impl Service<'_> {
                 return Ok(());
             }
         };
-        let taken = self
-            .server
+        self.server
             .accepted(lane, self.clock.now())
-            .ok()
-            .and_then(|conn| self.sockets.open(conn, cap));
-        match taken {
-            Some(()) => Ok(()),
-            // Neither a record nor an answer: dropping the slot resets the peer.
-            None => self.releases.push(cap).ok_or(Fault::ReleaseQueue),
-        }
+            .and_then(|conn| self.sockets.open(conn, cap))
+            .ok_or(Fault::Records)
     }
 
     fn received(&mut self, conn: ConnId, completion: Completion) {
@@ -128,14 +122,12 @@ impl Service<'_> {
     }
 
     fn closed(&mut self, conn: ConnId) -> Result<(), Fault> {
-        let cap = self
+        if self
             .sockets
             .of(conn)
-            .filter(|socket| socket.is_closing())
-            .and_then(|socket| socket.give_back());
-        if let Some(cap) = cap {
-            self.releases.push(cap).ok_or(Fault::ReleaseQueue)?;
-            self.settle(conn);
+            .is_some_and(|socket| socket.is_closing())
+        {
+            self.releases.push(conn).ok_or(Fault::Records)?;
         }
         Ok(())
     }

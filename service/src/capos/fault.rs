@@ -17,8 +17,9 @@ pub(super) enum Fault {
     UnknownCompletion,
     /// More completions were taken than can be kept; a defect of the service.
     Inbox,
-    /// More slots to give back than there can be; a defect of the service.
-    ReleaseQueue,
+    /// A connection without a record, or more to give back than there can be; a defect of the
+    /// service.
+    Records,
     /// The memory of the process was asked for twice.
     StorageTaken,
 }
@@ -33,7 +34,7 @@ impl Fault {
             Self::CompletionQueue => "the completion queue is corrupt",
             Self::UnknownCompletion => "a completion answers no call",
             Self::Inbox => "more completions were taken than can be kept",
-            Self::ReleaseQueue => "too many capabilities wait to be released",
+            Self::Records => "the records of connections do not add up",
             Self::StorageTaken => "the process was started twice",
         }
     }

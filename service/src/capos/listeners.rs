@@ -64,8 +64,8 @@ impl Listeners {
     }
 
     /// The next accept to start: one that is not on its way, of a lane that
-    /// listens and that `may` accept. Marks it as on its way.
-    pub(super) fn next_call(&mut self, may: impl Fn(Lane) -> bool) -> Option<Call> {
+    /// listens and that `starts` it. Marks it as on its way.
+    pub(super) fn next_call(&mut self, mut starts: impl FnMut(Lane) -> bool) -> Option<Call> {
         for (place, accept) in (0_u16..).zip(self.accepts.iter_mut()) {
             if accept.on_its_way {
                 continue;
@@ -73,7 +73,7 @@ impl Listeners {
             let Some(lane) = Self::lane_at(place) else {
                 continue;
             };
-            let Some(cap) = self.caps[lane].filter(|_| may(lane)) else {
+            let Some(cap) = self.caps[lane].filter(|_| starts(lane)) else {
                 continue;
             };
             accept.on_its_way = true;

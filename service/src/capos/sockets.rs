@@ -17,9 +17,9 @@ use remote_session_web_ui::ids::ConnId;
 use remote_session_web_ui::policy::STRUCTURAL_CONNECTIONS;
 use remote_session_web_ui::wire;
 
-/// Connection records: the ceiling of permits, and some for connections that are
-/// refused with an answer or are being closed.
-pub(super) const CONNS: usize = STRUCTURAL_CONNECTIONS as usize + 32;
+/// Connection records: the ceiling of permits, and 16 a lane for connections
+/// without one: on their way in, refused, or being closed.
+pub(super) const CONNS: usize = STRUCTURAL_CONNECTIONS as usize + 3 * 16;
 /// Interface of what an accept transfers.
 pub(super) const INTERFACE: u64 = TCP_SOCKET_INTERFACE_ID;
 /// `TcpSocket.send`.
@@ -169,15 +169,10 @@ impl Sockets {
     }
 }
 
-/// Slots of the capability table that can wait to be given back.
-const RELEASES: usize = 2 * CONNS;
-/// Room among them below which no accept is started: each record and each
-/// accept on its way may come to need one.
-const RELEASES_KEPT: usize = CONNS + 16;
-
-/// Slots of the capability table that wait to be given back, oldest first.
+/// Closed connections whose slot of the capability table waits to be given back,
+/// oldest first. Each has its record until then, so there is room for all.
 pub(super) struct Releases {
-    caps: [CapId; RELEASES],
+    conns: [ConnId; CONNS],
     first: usize,
     waiting: usize,
 }
@@ -186,7 +181,7 @@ impl Releases {
     /// None waits.
     pub(super) const fn new() -> Self {
         Self {
-            caps: [CapId(0); RELEASES],
+            conns: [ConnId::from_parts(0, 0); CONNS],
             first: 0,
             waiting: 0,
         }
@@ -197,28 +192,23 @@ impl Releases {
         self.waiting == 0
     }
 
-    /// Whether another accept may be started.
-    pub(super) const fn may_accept(&self) -> bool {
-        RELEASES.saturating_sub(self.waiting) > RELEASES_KEPT
-    }
-
-    /// Queues a slot; `None` without room.
-    pub(super) fn push(&mut self, cap: CapId) -> Option<()> {
-        if self.waiting >= RELEASES {
+    /// Queues a connection; `None` without room.
+    pub(super) fn push(&mut self, conn: ConnId) -> Option<()> {
+        if self.waiting >= CONNS {
             return None;
         }
-        let place = self.first.wrapping_add(self.waiting) % RELEASES;
-        *self.caps.get_mut(place)? = cap;
+        let place = self.first.wrapping_add(self.waiting) % CONNS;
+        *self.conns.get_mut(place)? = conn;
         self.waiting = self.waiting.saturating_add(1);
         Some(())
     }
 
-    /// The oldest slot.
-    pub(super) fn pop(&mut self) -> Option<CapId> {
+    /// The oldest.
+    pub(super) fn pop(&mut self) -> Option<ConnId> {
         let left = self.waiting.checked_sub(1)?;
-        let cap = *self.caps.get(self.first)?;
-        self.first = self.first.wrapping_add(1) % RELEASES;
+        let conn = *self.conns.get(self.first)?;
+        self.first = self.first.wrapping_add(1) % CONNS;
         self.waiting = left;
-        Some(cap)
+        Some(conn)
     }
 }

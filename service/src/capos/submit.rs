@@ -44,9 +44,9 @@ impl Service<'_> {
     fn submit_public(&mut self) -> Result<(), Fault> {
         for _ in 0..PUBLIC_CALLS {
             if self.ring.space() > 0
-                && let Some(cap) = self.releases.pop()
+                && let Some(conn) = self.releases.pop()
             {
-                self.ring.push_release(cap)?;
+                self.abort(conn)?;
             }
             if self.ring.space() > 0
                 && let Some(action) = self.server.next_public_action()
@@ -71,11 +71,11 @@ impl Service<'_> {
 
     fn start_accepts(&mut self) -> Result<(), Fault> {
         let now = self.clock.now();
-        while self.ring.space() > 0 && self.releases.may_accept() {
-            let server = &self.server;
+        while self.ring.space() > 0 {
+            let server = &mut self.server;
             let Some(call) = self
                 .listeners
-                .next_call(|lane| server.may_accept(lane, now))
+                .next_call(|lane| server.start_accept(lane, now))
             else {
                 break;
             };
@@ -164,6 +164,7 @@ impl Service<'_> {
         Ok(())
     }
 
+    /// Gives the socket's slot back, which resets a connection that is still open.
     fn abort(&mut self, conn: ConnId) -> Result<(), Fault> {
         let Some(cap) = self.sockets.of(conn).and_then(|socket| socket.give_back()) else {
             return Ok(());

@@ -13,11 +13,15 @@ pub const STRUCTURAL_CONNECTIONS: u32 = 1024;
 /// Most requests that are ever served at once; there are as many response buffers.
 pub const STRUCTURAL_SLOTS: u32 = 96;
 
-/// Most requests of one lane that ever wait for a slot.
+/// Most public requests that ever wait for a slot: each connection's. With fewer places, those who
+/// ask again at once whenever they are refused would take every one that falls free.
+const PUBLIC_QUEUE_MAX: u32 = STRUCTURAL_CONNECTIONS;
+
+/// Most requests of a protected lane that ever wait for a slot.
 const QUEUE_MAX: u32 = 256;
 
 /// Entries of the ledger's ticket table: every slot and every place to wait.
-pub(crate) const TICKETS: usize = (STRUCTURAL_SLOTS + 3 * QUEUE_MAX) as usize;
+pub(crate) const TICKETS: usize = (STRUCTURAL_SLOTS + PUBLIC_QUEUE_MAX + 2 * QUEUE_MAX) as usize;
 
 /// What a request holds: the connection's input and a slot's output.
 const FULL_FOOTPRINT: u64 = (INPUT_BYTES + SLOT_BYTES) as u64;
@@ -25,14 +29,14 @@ const FULL_FOOTPRINT: u64 = (INPUT_BYTES + SLOT_BYTES) as u64;
 /// What a probe holds: a small head and a tiny answer.
 const PROBE_FOOTPRINT: u64 = 2048;
 
-/// Bytes in flight at most: every slot's worth and about twice that waiting.
-const BYTES_MAX: u64 = 3 * STRUCTURAL_SLOTS as u64 * FULL_FOOTPRINT;
+/// Bytes in flight at most: every slot's worth, and that of a request waiting on every connection.
+const BYTES_MAX: u64 = (STRUCTURAL_SLOTS + STRUCTURAL_CONNECTIONS) as u64 * FULL_FOOTPRINT;
 
-const fn lane_maxima(footprint: u64) -> LaneLimits {
+const fn lane_maxima(queue: u32, footprint: u64) -> LaneLimits {
     LaneLimits {
         slots: Slots::new(STRUCTURAL_SLOTS),
         slot_reserve: Slots::new(STRUCTURAL_SLOTS),
-        queue: Tickets::new(QUEUE_MAX),
+        queue: Tickets::new(queue),
         connections: Connections::new(STRUCTURAL_CONNECTIONS),
         connection_reserve: Connections::new(STRUCTURAL_CONNECTIONS),
         refusals: Connections::new(16),
@@ -54,9 +58,9 @@ pub const fn structural_maxima() -> StructuralMaxima {
         bytes_in_flight: Bytes::new(BYTES_MAX),
         refusal_deadline: Span::from_secs(10),
         lanes: PerLane {
-            anonymous: lane_maxima(FULL_FOOTPRINT),
-            local_health: lane_maxima(FULL_FOOTPRINT),
-            provider_health: lane_maxima(PROBE_FOOTPRINT),
+            anonymous: lane_maxima(PUBLIC_QUEUE_MAX, FULL_FOOTPRINT),
+            local_health: lane_maxima(QUEUE_MAX, FULL_FOOTPRINT),
+            provider_health: lane_maxima(QUEUE_MAX, PROBE_FOOTPRINT),
         },
     })
 }
@@ -71,7 +75,7 @@ pub(crate) const DEFAULT_LIMITS: Limits = Limits {
         anonymous: LaneLimits {
             slots: Slots::new(STRUCTURAL_SLOTS),
             slot_reserve: Slots::ZERO,
-            queue: Tickets::new(QUEUE_MAX),
+            queue: Tickets::new(PUBLIC_QUEUE_MAX),
             connections: Connections::new(STRUCTURAL_CONNECTIONS),
             connection_reserve: Connections::ZERO,
             refusals: Connections::new(8),

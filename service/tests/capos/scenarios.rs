@@ -320,6 +320,17 @@ fn records_run_out() {
             released > 300,
             "those past the ceiling are let go: {released}"
         );
+        let told = kernel
+            .connections
+            .iter()
+            .filter(|one| one.statuses() == [503]);
+        assert_eq!(told.count(), released, "each with an answer");
+        assert!(
+            kernel
+                .connections
+                .iter()
+                .all(|one| one.released == one.service_closed)
+        );
         let probe = kernel.request(PROVIDER, GET_HEALTH);
         assert_eq!(probe, 1_400);
     });
@@ -344,6 +355,8 @@ fn records_run_out() {
     drain(&mut kernel);
     let kernel = ends_well(kernel);
     let refused = kernel.counted("conns_refused_anonymous");
+    assert_eq!(kernel.counted("status_503_anonymous"), refused);
+    assert_eq!(kernel.counted("refusals_unanswered_anonymous"), 0);
     assert_eq!(
         kernel.counted("conns_high_water_anonymous") + refused,
         1_400

@@ -18,7 +18,7 @@ use remote_session_web_ui::buffers::{PREFIX, WORD};
 use remote_session_web_ui::evidence::Evidence;
 use remote_session_web_ui::ids::JitterSeed;
 use remote_session_web_ui::policy::{self, MarkerSet};
-use remote_session_web_ui::{Action, Buffers, Config, ConnId, Server, State, Unanswered};
+use remote_session_web_ui::{Action, Buffers, Config, ConnId, Server, State};
 
 pub const CONNS: usize = 24;
 pub const SLOTS: usize = 12;
@@ -55,6 +55,8 @@ pub struct Peer {
     pub outbound: Vec<u8>,
     pub has_shut_down: bool,
     pub has_reset: bool,
+    /// The client reads nothing.
+    pub is_stalled: bool,
     /// Received by the client.
     pub inbound: Vec<u8>,
     /// What the server did with the socket.
@@ -168,15 +170,19 @@ impl Wire {
     }
 
     pub fn connect(&mut self, lane: Lane) -> ConnId {
-        self.try_connect(lane)
-            .expect("the connection gets a record")
+        self.try_connect(lane).expect("an accept is started")
     }
 
-    pub fn try_connect(&mut self, lane: Lane) -> Result<ConnId, Unanswered> {
-        let conn = self.server.accepted(lane, self.now())?;
+    /// `None`: no accept is started on that lane now.
+    pub fn try_connect(&mut self, lane: Lane) -> Option<ConnId> {
+        let now = self.now();
+        let conn = self
+            .server
+            .start_accept(lane, now)
+            .then(|| self.server.accepted(lane, now).expect("it has a record"))?;
         self.peers.insert(conn, Peer::default());
         self.run();
-        Ok(conn)
+        Some(conn)
     }
 
     pub fn peer(&mut self, conn: ConnId) -> &mut Peer {
@@ -364,7 +370,8 @@ impl Wire {
     pub fn complete_send(&mut self, conn: ConnId) -> bool {
         let (grain, now) = (self.grain, self.now());
         let peer = self.peers.get_mut(&conn).unwrap();
-        if peer.sends.is_none() || !(grain.is_read || peer.has_reset) {
+        let is_read = grain.is_read && !peer.is_stalled;
+        if peer.sends.is_none() || !(is_read || peer.has_reset) {
             return false;
         }
         let (address, payload) = peer.sends.take().unwrap();

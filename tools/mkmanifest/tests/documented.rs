@@ -101,7 +101,7 @@ fn evidence_line() -> String {
     let manifest = check(VALID).unwrap();
     let policy = mkmanifest::policy(&manifest).unwrap().unwrap();
     let issuer = Issuer::new();
-    let ledger = IngressLedger::<1024>::new(&policy.profile, &issuer).unwrap();
+    let ledger = IngressLedger::<2048>::new(&policy.profile, &issuer).unwrap();
     let permits = ConnectionPermits::new(&policy.profile, &issuer).unwrap();
     let mut counters = ServiceCounters::ZERO;
     for status in Status::ALL {
@@ -225,7 +225,7 @@ fn most(field: Field) -> String {
     match field {
         Field::Slots => limits.slots.to_string(),
         Field::Reserve => lane.slot_reserve.to_string(),
-        Field::Queue => lane.queue.to_string(),
+        Field::Queue => format!("{}, public {}", lane.queue, limits.lanes.anonymous.queue),
         Field::Conns => limits.connections.to_string(),
         Field::ConnReserve => lane.connection_reserve.to_string(),
         Field::Refusals => lane.refusals.to_string(),

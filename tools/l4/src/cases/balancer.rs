@@ -89,12 +89,14 @@ fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
             states.len()
         ),
     );
-    session.figure(
-        "answers through HAProxy by status",
-        format_args!("{:?}", flooded.tally.statuses),
-    );
+    told(session, &flooded);
     drop(haproxy);
     let evidence = session.settle(guest, &clients)?;
+    session.check_equal(
+        "no refusal goes unanswered",
+        evidence.lane("refusals_unanswered", Lane::Anonymous)?,
+        0,
+    );
     session.check(
         "the public lane was saturated",
         evidence.lane("conns_refused", Lane::Anonymous)? > 0
@@ -102,6 +104,20 @@ fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
         format_args!("{:?}", evidence.statuses(Lane::Anonymous)),
     );
     Ok(())
+}
+
+/// What HAProxy cannot tell from a broken server it answers 502 by itself.
+fn told(session: &mut Session<'_>, flooded: &Flooded) {
+    let broken = flooded.tally.of(502) + flooded.tally.of(504);
+    session.check(
+        "every refusal through HAProxy is the guest's own",
+        flooded.tally.of(503) > 0 && broken == 0,
+        format_args!("{:?}", flooded.tally.statuses),
+    );
+    session.figure(
+        "answers through HAProxy by status",
+        format_args!("{:?}", flooded.tally.statuses),
+    );
 }
 
 /// Drains the guest under moderate load.

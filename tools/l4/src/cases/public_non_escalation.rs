@@ -48,9 +48,9 @@ const READERS: usize = 20;
 /// Clients of the health flood: with the readers, more than the public lane's connections.
 const FLOODERS: usize = 48;
 const FLOOD_TIME: Duration = Duration::from_secs(5);
-/// How often the health is asked for while heads hold the connections: for longer than the
-/// few refusals take that are answered at once.
-const ASKED_BESIDE_HEADS: usize = 200;
+/// How often the health is asked for while heads hold the connections, which they do for half
+/// a second.
+const ASKED_BESIDE_HEADS: usize = 20;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes-tight")?;
@@ -121,7 +121,6 @@ fn flood_past_every_bound(guest: &Guest) -> Result<Flooded, Failure> {
             .collect();
         let request = http::once("GET", "/healthz");
         for _ in 0..ASKED_BESIDE_HEADS {
-            // Closed unanswered is counted as such.
             drop(http::counted(&mut flooded.tally, guest.public(), &request));
             if flooded.tally.of(503) > 0 {
                 break;

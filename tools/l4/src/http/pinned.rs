@@ -1,5 +1,5 @@
 //! A connection that is in the middle of a request at all times: it keeps its permit for as
-//! long as the service lets a head take, and never gives way to a newcomer as idle ones do.
+//! long as the service lets a head take, which is less where its lane is full.
 
 use std::net::SocketAddr;
 

@@ -1,5 +1,5 @@
 //! The service's own account of its lanes, read from `/api/ingress` on a public connection
-//! that is never idle, so that it keeps its permit under any flood.
+//! that is never idle: on a full lane, it gives way after all that are.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
