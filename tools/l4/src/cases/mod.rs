@@ -21,11 +21,11 @@ mod slowhttptest;
 mod soak;
 mod starvation;
 mod survival;
-mod tap;
 mod wrk;
 
 use crate::failure::Failure;
 use crate::session::{Sabotage, Session};
+use crate::wire::Wires;
 
 /// Which run a case belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +38,13 @@ pub(crate) enum Suite {
     OnDemand,
 }
 
-/// What a case needs beyond QEMU.
+/// What a case needs beyond QEMU and its wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// Nothing.
     Nothing,
     /// These programs on the path.
     Programs(&'static [&'static str]),
-    /// To be root, for a network namespace of its own, and these programs.
-    Root(&'static [&'static str]),
 }
 
 /// One case.
@@ -59,6 +57,8 @@ pub(crate) struct Case {
     pub(crate) suite: Suite,
     /// What it needs.
     pub(crate) need: Need,
+    /// What its traffic goes over.
+    pub(crate) wires: Wires,
     /// Carries it through.
     pub(crate) run: fn(&mut Session<'_>) -> Result<(), Failure>,
     /// How its assertions are shown to be able to fail.
@@ -100,7 +100,6 @@ pub(crate) const ALL: &[&Case] = &[
     &slowhttptest::CASE,
     &packet_floods::CASE,
     &bad_wire::CASE,
-    &tap::CASE,
     &starvation::CASE,
     &soak::CASE,
 ];

@@ -79,6 +79,7 @@ impl Kind {
             acknowledgement: u32::try_from(random.next() >> 32).unwrap_or_default(),
             flags,
             payload,
+            ..Segment::default()
         }
     }
 

@@ -99,16 +99,17 @@ impl Page {
 
     fn matrix(&mut self, outcomes: &[Outcome]) {
         self.add(format_args!(
-            "<table><thead><tr><th>Case</th><th>What it shows</th><th>Result</th>\
+            "<table><thead><tr><th>Case</th><th>Wire</th><th>What it shows</th><th>Result</th>\
              <th class=\"n\">Checks</th><th class=\"n\">Seconds</th></tr></thead>"
         ));
         for outcome in outcomes {
             let (word, class) = verdict(outcome);
-            let name = escape(&outcome.name);
+            let (name, id) = (escape(&outcome.name), escape(&outcome.id()));
             self.add(format_args!(
-                "<tr><td><a href=\"#{name}\">{name}</a></td><td>{}</td>\
+                "<tr><td><a href=\"#{id}\">{name}</a></td><td>{}</td><td>{}</td>\
                  <td class=\"{class}\">{word}</td><td class=\"n\">{}</td>\
                  <td class=\"n\">{:.1}</td></tr>",
+                outcome.wire.name(),
                 escape(&outcome.title),
                 outcome.record.checks.len(),
                 outcome.took.as_secs_f64()
@@ -139,10 +140,10 @@ impl Page {
         let mut last = "";
         for (case, row) in probes::rows(outcomes) {
             if case != last {
-                let name = escape(case);
                 self.add(format_args!(
-                    "<tr><th colspan=\"{}\"><a href=\"#{name}\">{name}</a></th></tr>",
-                    probes::TITLES.len() + 1
+                    "<tr><th colspan=\"{}\">{}</th></tr>",
+                    probes::TITLES.len() + 1,
+                    escape(case)
                 ));
                 last = case;
             }
@@ -162,10 +163,11 @@ impl Page {
 
     fn case(&mut self, outcome: &Outcome) {
         let (word, class) = verdict(outcome);
-        let name = escape(&outcome.name);
+        let (name, id) = (escape(&outcome.name), escape(&outcome.id()));
         self.add(format_args!(
-            "<section class=\"case\" id=\"{name}\"><h3>{name} <span class=\"{class}\">{word}\
-             </span></h3><div class=\"dim\">{}</div>",
+            "<section class=\"case\" id=\"{id}\"><h3>{name} over {} <span class=\"{class}\">\
+             {word}</span></h3><div class=\"dim\">{}</div>",
+            outcome.wire.name(),
             escape(&outcome.title)
         ));
         match &outcome.verdict {

@@ -77,6 +77,7 @@ mod tests {
 
     use super::*;
     use crate::record::{Record, Verdict};
+    use crate::wire::Wire;
 
     #[test]
     fn both_sides_of_a_load_stand_below_each_other() {
@@ -93,6 +94,7 @@ mod tests {
         };
         let outcome = Outcome {
             name: "case".into(),
+            wire: Wire::User,
             title: "title".into(),
             verdict: Verdict::Passed,
             took: Duration::ZERO,
