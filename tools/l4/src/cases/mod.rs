@@ -19,8 +19,10 @@ mod scale;
 mod slow_clients;
 mod slowhttptest;
 mod soak;
+mod stalled_card;
 mod starvation;
 mod survival;
+mod wire_attacks;
 mod wrk;
 
 use crate::failure::Failure;
@@ -95,6 +97,8 @@ pub(crate) const ALL: &[&Case] = &[
     &scale::CASE,
     &curl::CASE,
     &wrk::CASE,
+    &wire_attacks::CASE,
+    &stalled_card::CASE,
     &balancer::CASE,
     &slow_clients::CASE,
     &slowhttptest::CASE,

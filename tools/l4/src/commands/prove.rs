@@ -84,7 +84,10 @@ impl Prove {
             load_time: Duration::from_secs(self.load_seconds),
             inside_namespace: self.inside_namespace,
         };
-        let trials: Vec<Trial> = chosen.into_iter().flat_map(|case| self.trials(case)).collect();
+        let trials: Vec<Trial> = chosen
+            .into_iter()
+            .flat_map(|case| self.trials(case))
+            .collect();
         if !self.inside_namespace {
             println!("l4: trials: {}, under {}", trials.len(), accel.name());
         }

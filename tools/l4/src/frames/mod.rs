@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 
 pub(crate) mod attack;
 mod build;
-pub(crate) mod garbage;
 pub(crate) mod flow;
+pub(crate) mod garbage;
 mod injector;
 pub(crate) mod peer;
 mod relay;

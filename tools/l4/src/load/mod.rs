@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod background;
+pub(crate) mod beside;
 pub(crate) mod flood;
 pub(crate) mod lossy;
 pub(crate) mod prober;

@@ -44,10 +44,7 @@ fn spec(name: &str, body: &str) -> MachineSpec {
         package: "package".into(),
         memory_mib: 32,
         less: Less::Nothing,
-        nics: vec![Nic::of(
-            Lane::Anonymous,
-            Backend::User(HostPort::Ephemeral),
-        )],
+        nics: vec![Nic::of(Lane::Anonymous, Backend::User(HostPort::Ephemeral))],
         serial_log: folder.join("serial.log"),
         time_limit: SOON,
         interrupts: Interrupts::Shared,
