@@ -49,6 +49,8 @@ pub(crate) enum Side {
     Outside,
     /// In the guest, by the guest's own clock.
     Inside,
+    /// On the host, at the loaded public lane itself.
+    Public,
 }
 
 /// The provider's probe under one load, beside an idle guest's just before it.
@@ -76,7 +78,7 @@ pub(crate) struct ProbeRow {
 
 impl ProbeRow {
     /// What is aimed at, in multiples of idle: p50, p90, p99.
-    pub(crate) const GOAL: [f64; 3] = [2.0, 2.0, 3.0];
+    pub(crate) const GOAL: [f64; 3] = [1.5, 2.0, 3.0];
 
     /// The latencies as multiples of the idle guest's.
     pub(crate) fn ratios(&self) -> [f64; 3] {

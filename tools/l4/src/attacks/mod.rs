@@ -5,6 +5,7 @@ mod cookies;
 mod edges;
 mod live;
 mod oddities;
+pub(crate) mod pools;
 
 use std::time::Instant;
 
@@ -23,6 +24,13 @@ const PORTS: u16 = 10_000;
 pub(crate) type Attack = (
     &'static str,
     fn(&mut Attacker, &mut Session<'_>) -> Result<(), Failure>,
+);
+
+/// What fills a pool: the pool's name, and what is done; tells the connections that still hold
+/// something.
+pub(crate) type Fill = (
+    &'static str,
+    fn(&mut Attacker) -> Result<Vec<Flow>, Failure>,
 );
 
 /// Every attack.
@@ -101,6 +109,35 @@ impl Attacker {
             count += 1;
         }
         Ok(count)
+    }
+
+    /// That many open connections, each of which has sent `bytes`.
+    fn holding(&mut self, count: usize, bytes: &[u8]) -> Result<Vec<Flow>, Failure> {
+        let mut flows = self.open_all(count)?;
+        for flow in &mut flows {
+            let segment = flow.data(bytes);
+            self.peer.send(&segment)?;
+        }
+        Ok(flows)
+    }
+
+    /// Reads whatever comes and acknowledges what is in order of these connections, until
+    /// nothing has come for a moment.
+    fn take_answers(&mut self, flows: &mut [Flow]) -> Result<(), Failure> {
+        flows.sort_unstable_by_key(|flow| flow.port);
+        while let Some(segment) = self.peer.receive(moment())? {
+            let Ok(place) = flows.binary_search_by_key(&segment.to.1, |flow| flow.port) else {
+                continue;
+            };
+            if let Some(flow) = flows.get_mut(place)
+                && segment.sequence == flow.expected
+                && segment.end() != segment.sequence
+            {
+                flow.expected = segment.end();
+                self.peer.send(&flow.segment(Flags::ACK))?;
+            }
+        }
+        Ok(())
     }
 
     /// Lets go of connections whose numbers are still what both sides think.

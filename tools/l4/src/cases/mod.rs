@@ -9,8 +9,12 @@ mod boot_refusal;
 mod curl;
 mod forgery;
 mod hostile;
+mod lane_order;
 mod lane_selection;
+mod loss;
+mod no_wait;
 mod packet_floods;
+mod pools;
 mod protected_abuse;
 mod public_non_escalation;
 mod release_balance;
@@ -99,12 +103,16 @@ pub(crate) const ALL: &[&Case] = &[
     &wrk::CASE,
     &wire_attacks::CASE,
     &stalled_card::CASE,
+    &pools::CASE,
+    &no_wait::CASE,
     &balancer::CASE,
     &slow_clients::CASE,
     &slowhttptest::CASE,
     &packet_floods::CASE,
     &bad_wire::CASE,
     &starvation::CASE,
+    &loss::CASE,
+    &lane_order::CASE,
     &soak::CASE,
 ];
 

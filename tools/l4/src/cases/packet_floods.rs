@@ -66,7 +66,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut lines = vec![("idle".to_owned(), idle.outside.line())];
     for kind in Kind::ALL {
         let frames = kind.frames(Lane::Anonymous.port(), sources);
-        let attack = || attack::flood(&injector, &frames, RATE, FLOOD_TIME);
+        let attack = || attack::flood(|frame| injector.send(frame), &frames, RATE, FLOOD_TIME);
         let watched = flood(session, &mut guest, &mut clients, kind, attack)?;
         session.probes(watched.rows(kind.name(), &idle));
         lines.push((kind.name().to_owned(), watched.outside.line()));

@@ -55,9 +55,13 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         ("a stalled card with aborted connections", true),
     ] {
         let time = STALLED_FOR;
-        let flows = beside(session, &mut guest, &mut clients, Deed { name, time }, |_| {
-            stall(&mut attacker, abort)
-        })?;
+        let flows = beside(
+            session,
+            &mut guest,
+            &mut clients,
+            Deed { name, time },
+            |_| stall(&mut attacker, abort),
+        )?;
         let owed = attacker.read_all()?;
         session.check(
             format!("{name}: the card stood still over answers"),

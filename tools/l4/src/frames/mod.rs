@@ -4,16 +4,19 @@ use std::net::Ipv4Addr;
 
 pub(crate) mod attack;
 mod build;
+pub(crate) mod capture;
 pub(crate) mod flow;
 pub(crate) mod garbage;
 mod injector;
 pub(crate) mod peer;
+mod raw;
 mod relay;
 
 pub(crate) use build::{Flags, MORE_FRAGMENTS, Segment};
 pub(crate) use flow::Flow;
 pub(crate) use injector::Injector;
 pub(crate) use peer::Peer;
+pub(crate) use raw::RawSender;
 pub(crate) use relay::{Badness, Relay};
 
 /// The address of the guest's NIC `number`, set on the emulator's command line.

@@ -54,6 +54,9 @@ fn verdict(outcome: &Outcome) -> (&'static str, &'static str) {
 /// Whether what a column of the probes' table tells misses the goal.
 fn missed(row: &ProbeRow, column: usize) -> bool {
     let over = |at: usize| {
+        if row.side == Side::Public {
+            return false;
+        }
         let (ratios, goal) = (row.ratios(), ProbeRow::GOAL);
         ratios
             .get(at)
@@ -128,7 +131,7 @@ impl Page {
             "<h2>The provider's probe under each load</h2><p class=\"dim\">The goal: every \
              probe answered, p50, p90 and p99 within {p50}, {p90} and {p99} times an idle \
              guest's, no gap of a second. Outside is on the host, inside by the guest's own \
-             clock; <i>gap</i> is the longest time without an answer, <i>x</i> times an idle \
+             clock, public is the loaded lane's own health; <i>gap</i> is the longest time without an answer, <i>x</i> times an idle \
              guest's, <i>host %</i> what the host gave the emulator of the processor time that \
              it asked for.</p><div class=\"wide\"><table class=\"probes\"><thead><tr>\
              <th>Load</th>"
@@ -149,7 +152,7 @@ impl Page {
             }
             let load = match row.side {
                 Side::Outside => escape(&row.load),
-                Side::Inside => String::new(),
+                Side::Inside | Side::Public => String::new(),
             };
             self.add(format_args!("<tr><td>{load}</td>"));
             for (column, cell) in probes::cells(row).iter().enumerate() {

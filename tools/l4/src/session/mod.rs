@@ -205,7 +205,7 @@ impl<'bench> Session<'bench> {
     }
 
     /// Records the provider's probe under a load.
-    pub(crate) fn probes(&mut self, rows: [ProbeRow; 2]) {
+    pub(crate) fn probes(&mut self, rows: impl IntoIterator<Item = ProbeRow>) {
         self.record.probes.extend(rows);
     }
 
