@@ -101,6 +101,11 @@ impl Attacker {
         self.peer.send(segment)
     }
 
+    /// Reads nothing from now on, or again; see [`Peer::set_deaf`].
+    pub(crate) fn set_deaf(&mut self, deaf: bool) {
+        self.peer.set_deaf(deaf);
+    }
+
     /// Reads whatever the guest has to say, until it says nothing for a moment; how many
     /// segments that was.
     pub(crate) fn read_all(&mut self) -> Result<usize, Failure> {

@@ -62,6 +62,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
             Deed { name, time },
             |_| stall(&mut attacker, abort),
         )?;
+        attacker.set_deaf(false);
         let owed = attacker.read_all()?;
         session.check(
             format!("{name}: the card stood still over answers"),
@@ -78,6 +79,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 /// Asks for more than the wire takes unread, and resets the connections if `abort` says so.
 fn stall(attacker: &mut Attacker, abort: bool) -> Result<Vec<Flow>, Failure> {
     let mut flows = attacker.open_all(CONNECTIONS)?;
+    attacker.set_deaf(true);
     let request = http::keep("GET", "/healthz");
     for flow in &mut flows {
         let segment = flow.data(&request);

@@ -17,13 +17,20 @@ use crate::machine::nic::Backend;
 /// Before each frame stands its length, in so many bytes.
 const LENGTH_BYTES: usize = 4;
 
+/// How long the wire may take nothing until it counts as full.
+const FULL: Duration = Duration::from_millis(5);
+
 /// The peer. Its socket is removed when it is dropped.
 pub(crate) struct Peer {
     folder: PathBuf,
     listener: UnixListener,
     stream: Option<UnixStream>,
-    /// What was read of frames that are not whole yet.
+    /// What was read and not asked for yet.
     pending: Vec<u8>,
+    /// What the wire has not taken yet.
+    unsent: Vec<u8>,
+    /// Whether it reads nothing, not even to get its own frames through.
+    deaf: bool,
 }
 
 impl Peer {
@@ -42,8 +49,16 @@ impl Peer {
             listener,
             stream: None,
             pending: Vec::new(),
+            unsent: Vec::new(),
+            deaf: false,
         };
         Ok((peer, Backend::Frames(path)))
+    }
+
+    /// From now on it reads what the guest sends, or nothing of it: then the guest's card
+    /// stands still as soon as the wire is full.
+    pub(crate) fn set_deaf(&mut self, deaf: bool) {
+        self.deaf = deaf;
     }
 
     /// The emulator's end, once it has connected.
@@ -51,19 +66,42 @@ impl Peer {
         let failed = |error| Failure::host("carrying frames", error);
         if self.stream.is_none() {
             let (stream, _) = self.listener.accept().map_err(failed)?;
-            stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+            stream.set_write_timeout(Some(FULL)).map_err(failed)?;
             self.stream = Some(stream);
         }
         let none = || Failure::host("carrying frames", "the emulator has not connected");
         self.stream.as_mut().ok_or_else(none)
     }
 
-    /// Sends a frame.
+    /// Sends a frame. Where the wire is full both ways, what comes is read to make room; a deaf
+    /// peer's frame waits until the wire takes it.
     pub(crate) fn send_frame(&mut self, frame: &[u8]) -> Result<(), Failure> {
         let length = u32::try_from(frame.len()).unwrap_or_default();
-        let whole = [&length.to_be_bytes(), frame].concat();
-        let sent = self.stream()?.write_all(&whole);
-        sent.map_err(|error| Failure::host("sending a frame", error))
+        self.unsent.extend(length.to_be_bytes());
+        self.unsent.extend(frame);
+        let deadline = patience();
+        while !self.flush()? && !self.deaf {
+            self.fill(Instant::now() + FULL)?;
+            if Instant::now() > deadline {
+                return Err(Failure::host("sending a frame", "the emulator takes none"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what the wire takes; whether that was all.
+    fn flush(&mut self) -> Result<bool, Failure> {
+        while !self.unsent.is_empty() {
+            let unsent = std::mem::take(&mut self.unsent);
+            let sent = self.stream()?.write(&unsent);
+            self.unsent = unsent;
+            match sent {
+                Ok(count) => drop(self.unsent.drain(..count.min(self.unsent.len()))),
+                Err(error) if is_wait(&error) => return Ok(false),
+                Err(error) => return Err(Failure::host("sending a frame", error)),
+            }
+        }
+        Ok(true)
     }
 
     /// Sends a segment.
@@ -74,6 +112,7 @@ impl Peer {
     /// The next segment of the guest's, if one comes until `deadline`. Whoever asks for the
     /// peer's hardware address in between is answered.
     pub(crate) fn receive(&mut self, deadline: Instant) -> Result<Option<Segment>, Failure> {
+        self.flush()?;
         while let Some(frame) = self.frame(deadline)? {
             let ours = |ip: Ipv4Addr| ip.octets()[3] >= 64;
             if let Some(reply) = build::arp_reply(&frame, PEER_MAC, ours) {
@@ -91,25 +130,31 @@ impl Peer {
             if let Some(frame) = self.whole() {
                 return Ok(Some(frame));
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if Instant::now() > deadline || !self.fill(deadline)? {
                 return Ok(None);
             }
-            let mut chunk = [0; 16 << 10];
-            let stream = self.stream()?;
-            let read = stream
-                .set_read_timeout(Some(left))
-                .and_then(|()| stream.read(&mut chunk));
-            match read {
-                Ok(0) => return Err(Failure::host("reading frames", "the emulator has ended")),
-                Ok(count) => self.pending.extend(chunk.iter().take(count)),
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) =>
-                {
-                    return Ok(None);
-                }
-                Err(error) => return Err(Failure::host("reading frames", error)),
+        }
+    }
+
+    /// Reads once, if anything comes until `deadline`.
+    fn fill(&mut self, deadline: Instant) -> Result<bool, Failure> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        let mut chunk = [0; 16 << 10];
+        let stream = self.stream()?;
+        let read = stream
+            .set_read_timeout(Some(left))
+            .and_then(|()| stream.read(&mut chunk));
+        match read {
+            Ok(0) => Err(Failure::host("reading frames", "the emulator has ended")),
+            Ok(count) => {
+                self.pending.extend(chunk.iter().take(count));
+                Ok(true)
             }
+            Err(error) if is_wait(&error) => Ok(false),
+            Err(error) => Err(Failure::host("reading frames", error)),
         }
     }
 
@@ -128,6 +173,11 @@ impl Drop for Peer {
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.folder));
     }
+}
+
+/// Whether nothing has failed but the wait has ended.
+fn is_wait(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
 /// As long as a client waits for anything.

@@ -152,7 +152,10 @@ impl Nic {
                  hostfwd=tcp:{host}-10.0.{network}.15:{}",
                 self.guest_port
             ),
-            Backend::Tap(name) => format!("tap,id={id},ifname={name},script=no,downscript=no"),
+            // Without the header that QEMU would put before each frame, a capture is of frames.
+            Backend::Tap(name) => {
+                format!("tap,id={id},ifname={name},script=no,downscript=no,vnet_hdr=off")
+            }
             Backend::Frames(path) => format!(
                 "stream,id={id},server=off,addr.type=unix,addr.path={}",
                 path.display()
