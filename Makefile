@@ -31,6 +31,7 @@ GUEST_LIBS := -p harness-kernel -p ingress-probe -p hostile
 HOST := $(HOST_ONLY) $(GUEST_LIBS)
 SMALL := thumbv7em-none-eabi
 BROKEN := broken-lane-from-header broken-leak-on-cancel
+BROKEN_KERNELS := broken-waits-for-room
 SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
 	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
 
@@ -81,7 +82,7 @@ smoke: setup-run
 tools: setup-run ## Build the host tools
 	$(CARGO) build --locked --release -p mkmanifest -p l4
 
-broken: setup-run ## Build the deliberately broken services for the negative controls
+broken: setup-run ## Build the deliberately broken services and kernels for the negative controls
 	@for feature in $(BROKEN); do \
 		echo "broken: $$feature"; \
 		$(CARGO) build --locked --profile guest -p remote-session-web-ui \
@@ -89,6 +90,13 @@ broken: setup-run ## Build the deliberately broken services for the negative con
 			--target-dir target/broken-build; \
 		mkdir -p "target/broken/$$feature"; \
 		cp target/broken-build/guest/remote-session-web-ui "target/broken/$$feature/"; \
+	done
+	@for feature in $(BROKEN_KERNELS); do \
+		echo "broken: $$feature"; \
+		$(CARGO) build --locked --profile guest -p harness-kernel --features "$$feature" \
+			--target-dir target/broken-build; \
+		mkdir -p "target/broken/$$feature"; \
+		cp target/broken-build/guest/harness-kernel "target/broken/$$feature/"; \
 	done
 
 run-l4: setup guest tools ## Prove the lanes: boot every case in QEMU (ARGS="--case NAME")

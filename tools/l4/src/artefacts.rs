@@ -30,7 +30,7 @@ pub(crate) struct Artefacts {
     /// The misbehaving program.
     #[arg(long, default_value = "target/guest/hostile", global = true)]
     pub(crate) hostile: PathBuf,
-    /// The folder of deliberately broken services, one folder each.
+    /// The folder of deliberately broken services and kernels, one folder each.
     #[arg(long, default_value = "target/broken", global = true)]
     pub(crate) broken: PathBuf,
     /// The folder of boot manifests.
@@ -61,6 +61,11 @@ impl Artefacts {
     /// The service of a deliberately broken build.
     pub(crate) fn broken_service(&self, feature: &str) -> PathBuf {
         self.broken.join(feature).join("remote-session-web-ui")
+    }
+
+    /// The kernel of a deliberately broken build.
+    pub(crate) fn broken_kernel(&self, feature: &str) -> PathBuf {
+        self.broken.join(feature).join("harness-kernel")
     }
 }
 

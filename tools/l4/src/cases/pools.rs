@@ -22,13 +22,13 @@ pub(crate) const CASE: Case = Case {
     wires: Wires::All(&[Wire::Frames]),
     run,
     controls: &[Control {
-        name: "no-provider",
-        breaks: "the provider lane is missing, as if a full pool had turned it away",
+        name: "thin-reserve",
+        breaks: "the provider lane's own permits are too few for two probes at a time",
         sabotage: Sabotage::Manifest {
             of: "three-lanes",
-            instead: "no-provider",
+            instead: "thin-reserve",
         },
-        must_fail: "every provider probe is answered 200",
+        must_fail: "nothing turns provider_health away",
     }],
 };
 

@@ -21,12 +21,9 @@ pub(crate) const CASE: Case = Case {
     wires: Wires::All(&[Wire::Frames]),
     run,
     controls: &[Control {
-        name: "no-provider",
-        breaks: "the provider lane is missing, as if the stalled card had silenced it",
-        sabotage: Sabotage::Manifest {
-            of: "three-lanes",
-            instead: "no-provider",
-        },
+        name: "waits-for-room",
+        breaks: "the driver waits until a card has room for what is to be sent",
+        sabotage: Sabotage::Kernel("broken-waits-for-room"),
         must_fail: "every provider probe is answered 200",
     }],
 };

@@ -39,10 +39,11 @@ pub(crate) fn beside<T>(
     guest.probe()?.say(&command)?;
     let prober = Prober::start(guest.provider(), PACE);
     let came = meanwhile(session)?;
-    let inside = guest.probe()?.result(&command, deed.time + 2 * PATIENCE)?;
+    let inside = guest.probe()?.result(&command, deed.time + 2 * PATIENCE);
     let outside = prober.finish();
-    let (provider, local) = (inside.tally(), inside.tally_beside());
     outside.judge(session, deed.name);
+    let inside = inside?;
+    let (provider, local) = (inside.tally(), inside.tally_beside());
     for (lane, seen) in [
         (Lane::ProviderHealth, &provider),
         (Lane::LocalHealth, &local),

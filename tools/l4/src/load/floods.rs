@@ -15,7 +15,7 @@ use crate::tool::slowhttptest::{self, Mode};
 use crate::tool::wrk;
 
 /// How often a slow client does anything.
-const PACE: Duration = Duration::from_millis(500);
+const PACE: Duration = Duration::from_millis(100);
 /// Slow clients that one thread keeps up with.
 const A_THREAD: usize = 1_000;
 

@@ -67,6 +67,8 @@ pub(crate) enum Sabotage {
     },
     /// Boots a service that was built with a deliberate defect.
     Service(&'static str),
+    /// Boots a kernel that was built with one.
+    Kernel(&'static str),
 }
 
 /// Whether client-side counts can be exact.
@@ -296,7 +298,7 @@ impl<'bench> Session<'bench> {
         let spec = MachineSpec {
             emulator: self.bench.artefacts.qemu.clone(),
             accel: self.bench.accel,
-            kernel: self.bench.artefacts.kernel.clone(),
+            kernel: self.kernel()?,
             package,
             memory_mib: self.bench.artefacts.memory,
             less,
@@ -315,6 +317,17 @@ impl<'bench> Session<'bench> {
             ..Boot::default()
         });
         Ok(Guest::new(machine, index))
+    }
+
+    /// The kernel, or what sabotage puts in its place.
+    fn kernel(&self) -> Result<PathBuf, Failure> {
+        let artefacts = &self.bench.artefacts;
+        let Some(Sabotage::Kernel(feature)) = self.sabotage else {
+            return Ok(artefacts.kernel.clone());
+        };
+        let kernel = artefacts.broken_kernel(feature);
+        crate::artefacts::present("the deliberately broken kernel", &kernel, "broken")?;
+        Ok(kernel)
     }
 
     /// Compiles a manifest, or what sabotage puts in its place.

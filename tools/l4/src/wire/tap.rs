@@ -65,7 +65,7 @@ impl Loss {
             )
         };
         let (from, to) = (chain("from_guest", "ingress"), chain("to_guest", "egress"));
-        command("nft", &format!("table netdev l4 {{ {from} {to} }}"))?;
+        command("nft", &format!("table netdev l4 {{ {from}; {to}; }}"))?;
         Ok(Self(()))
     }
 }
