@@ -82,7 +82,7 @@ fn zeros(flow: &Flow, after: u32, flags: Flags, bytes: usize) -> Segment {
 }
 
 fn prelude(before: Before, flow: &Flow) -> Vec<Segment> {
-    let full = SEGMENT_BYTES as u32;
+    let full = u32::try_from(SEGMENT_BYTES).unwrap_or(WINDOW);
     match before {
         Before::Nothing => Vec::new(),
         Before::FullAndEnded => vec![
