@@ -31,7 +31,7 @@ GUEST_LIBS := -p harness-kernel -p ingress-probe -p hostile
 HOST := $(HOST_ONLY) $(GUEST_LIBS)
 SMALL := thumbv7em-none-eabi
 BROKEN := broken-lane-from-header broken-leak-on-cancel
-BROKEN_KERNELS := broken-waits-for-room
+BROKEN_KERNEL := broken-any-cookie broken-kept-queue broken-nagle
 SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
 	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
 
@@ -91,7 +91,7 @@ broken: setup-run ## Build the deliberately broken services and kernels for the 
 		mkdir -p "target/broken/$$feature"; \
 		cp target/broken-build/guest/remote-session-web-ui "target/broken/$$feature/"; \
 	done
-	@for feature in $(BROKEN_KERNELS); do \
+	@for feature in $(BROKEN_KERNEL); do \
 		echo "broken: $$feature"; \
 		$(CARGO) build --locked --profile guest -p harness-kernel --features "$$feature" \
 			--target-dir target/broken-build; \

@@ -273,11 +273,6 @@ impl FrameDevice for NetworkCard {
         if self.spare.is_empty() {
             self.reclaim();
         }
-        #[cfg(feature = "broken-waits-for-room")]
-        while self.health == Health::Sound && self.spare.is_empty() {
-            self.flush();
-            self.reclaim();
-        }
         // A failed card takes everything, like a wire that ends nowhere.
         self.health == Health::Failed || !self.spare.is_empty()
     }

@@ -25,12 +25,9 @@ pub(crate) const CASE: Case = Case {
     wires: Wires::All(&[Wire::Frames, Wire::Tap]),
     run,
     controls: &[Control {
-        name: "swapped-listeners",
-        breaks: "the public port leads to the provider lane, whose answers are refusals",
-        sabotage: Sabotage::Manifest {
-            of: "three-lanes",
-            instead: "swapped-listeners",
-        },
+        name: "nagle",
+        breaks: "a short segment waits until everything before it is acknowledged",
+        sabotage: Sabotage::Kernel("broken-nagle"),
         must_fail: "is answered without an acknowledgement",
     }],
 };
@@ -117,13 +114,15 @@ fn unacknowledged(
         segments,
         expected.div_ceil(SEGMENT_BYTES),
     );
-    if whole <= UNACKNOWLEDGED_BYTES {
-        session.check(
-            format!("{target}: the end rides with the last data"),
-            ended,
-            format_args!("{segments} segments"),
-        );
-    }
+    let end = match (whole <= UNACKNOWLEDGED_BYTES, ended) {
+        (true, true) => "its end with the last data",
+        (true, false) => "its end in a segment of its own",
+        (false, _) => "its end not before an acknowledgement",
+    };
+    session.figure(
+        format!("{target}, nothing acknowledged"),
+        format_args!("{} bytes in {segments} segments, {end}", answer.len()),
+    );
     Ok(())
 }
 

@@ -21,10 +21,10 @@ pub(crate) const CASE: Case = Case {
     wires: Wires::All(&[Wire::Frames]),
     run,
     controls: &[Control {
-        name: "waits-for-room",
-        breaks: "the driver waits until a card has room for what is to be sent",
-        sabotage: Sabotage::Kernel("broken-waits-for-room"),
-        must_fail: "every provider probe is answered 200",
+        name: "kept-queue",
+        breaks: "a freed socket stays in the queue of the transport that it had",
+        sabotage: Sabotage::Kernel("broken-kept-queue"),
+        must_fail: "every local probe inside the guest is answered 200",
     }],
 };
 

@@ -21,13 +21,10 @@ pub(crate) const CASE: Case = Case {
     wires: Wires::All(&[Wire::Frames]),
     run,
     controls: &[Control {
-        name: "no-provider",
-        breaks: "the provider lane is missing, as if the attacks had ended it",
-        sabotage: Sabotage::Manifest {
-            of: "three-lanes",
-            instead: "no-provider",
-        },
-        must_fail: "every provider probe is answered 200",
+        name: "any-cookie",
+        breaks: "any acknowledgement completes a handshake",
+        sabotage: Sabotage::Kernel("broken-any-cookie"),
+        must_fail: "whose handshake was not carried through",
     }],
 };
 

@@ -67,7 +67,7 @@ pub(crate) enum Sabotage {
     },
     /// Boots a service that was built with a deliberate defect.
     Service(&'static str),
-    /// Boots a kernel that was built with one.
+    /// Boots a kernel that was built with a deliberate defect.
     Kernel(&'static str),
 }
 
