@@ -1,4 +1,5 @@
-//! `l4 prove`: runs cases one after another, tells how each goes, and writes the reports.
+//! `l4 prove`: runs cases one after another, tells how each goes, and writes the reports
+//! (invariant H6: a build server's run does not pass on what was skipped).
 
 use std::fs::{File, TryLockError};
 use std::path::PathBuf;
