@@ -75,7 +75,8 @@ impl CookieJar {
             current.checked_sub(1)?
         };
         let class = cookie & 3;
-        let genuine = self.cookie(flow, their_isn, baked, class) == cookie;
+        let genuine = cfg!(feature = "broken-any-cookie")
+            || self.cookie(flow, their_isn, baked, class) == cookie;
         let size = SEGMENT_SIZES.get(usize::try_from(class).ok()?).copied()?;
         genuine.then_some(size)
     }

@@ -93,7 +93,7 @@ impl Slot {
         // Nagle's algorithm holds a last short segment back until everything before
         // it is acknowledged, which the peer delays in the hope of more: 40 ms and
         // more an answer. Processes send whole answers; there is nothing to gather.
-        socket.set_nagle_enabled(false);
+        socket.set_nagle_enabled(cfg!(feature = "broken-nagle"));
         let mut set = SocketSet::new(vec::Vec::with_capacity(1));
         let handle = set.add(socket);
         Self {

@@ -30,7 +30,7 @@ pub(crate) struct Artefacts {
     /// The misbehaving program.
     #[arg(long, default_value = "target/guest/hostile", global = true)]
     pub(crate) hostile: PathBuf,
-    /// The folder of deliberately broken services, one folder each.
+    /// The folder of deliberately broken services and kernels, one folder each.
     #[arg(long, default_value = "target/broken", global = true)]
     pub(crate) broken: PathBuf,
     /// The folder of boot manifests.

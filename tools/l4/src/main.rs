@@ -3,7 +3,9 @@
 //! ```text
 //! commands/  one file a subcommand      cases/   one file a case of the proof matrix
 //! machine/   QEMU and its console       load/    bounded clients that load a lane
+//! attacks/   a peer that plays TCP by hand
 //! http/      the harness's own client   report/  table, JSON, JUnit, one HTML page
+//! wire/      what a trial's traffic goes over, and the TAP devices
 //! session    one run of one case: boots, checks, figures, and the common assertions
 //! guest      a booted guest as a case uses it; probe is the in-guest client's wire
 //! ```
@@ -16,6 +18,7 @@
 
 mod accel;
 mod artefacts;
+mod attacks;
 mod cases;
 mod child;
 mod commands;
@@ -36,6 +39,7 @@ mod record;
 mod report;
 mod session;
 mod tool;
+mod wire;
 
 use std::process::ExitCode;
 

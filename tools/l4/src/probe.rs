@@ -45,13 +45,24 @@ impl Reply {
 
     /// What the in-guest client saw, as the harness counts it.
     pub(crate) fn tally(&self) -> Tally {
+        self.tally_under("")
+    }
+
+    /// What its probe beside the requests saw.
+    pub(crate) fn tally_beside(&self) -> Tally {
+        self.tally_under("watch_")
+    }
+
+    fn tally_under(&self, prefix: &str) -> Tally {
         let mut tally = Tally::default();
         for (key, value) in &self.values {
-            let Ok(count) = value.parse() else { continue };
+            let (Some(key), Ok(count)) = (key.strip_prefix(prefix), value.parse()) else {
+                continue;
+            };
             if let Some(Ok(status)) = key.strip_prefix("status_").map(str::parse) {
                 tally.status(status, count);
-            } else if matches!(key.as_str(), "failed" | "refused") && count > 0 {
-                tally.endings.insert(key.clone(), count);
+            } else if matches!(key, "failed" | "refused") && count > 0 {
+                tally.endings.insert(key.to_owned(), count);
             }
         }
         tally
@@ -132,13 +143,18 @@ mod tests {
         let (ours, mut guest) = UnixStream::pair().unwrap();
         let mut probe = Probe::new(ours);
         guest
-            .write_all(b"[probe] ready\n[probe] done cmd=get sent=2 status_200=2 failed=0\n")
+            .write_all(
+                b"[probe] ready\n[probe] done cmd=get sent=2 status_200=2 failed=0 \
+                  watch_status_200=3 watch_failed=1\n",
+            )
             .unwrap();
         let second = Duration::from_secs(60);
         let reply = probe.command("get local /readyz", second).unwrap();
         assert_eq!(reply.count("sent"), 2);
         assert_eq!(reply.tally().of(200), 2);
         assert_eq!(reply.tally().unanswered(), 0);
+        let beside = reply.tally_beside();
+        assert_eq!((beside.of(200), beside.unanswered()), (3, 1));
     }
 
     #[test]

@@ -8,12 +8,14 @@ use crate::cases::{Case, Control, Need, Suite};
 use crate::exit_code::MachineExit;
 use crate::failure::Failure;
 use crate::session::{SLOW_HOST, Sabotage, Session};
+use crate::wire;
 
 pub(crate) const CASE: Case = Case {
     name: "abi",
     title: "the published runtime's own smoke program exits 0 on the harness kernel",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: wire::ANY,
     run,
     controls: &[Control {
         name: "no-console",
@@ -29,7 +31,7 @@ pub(crate) const CASE: Case = Case {
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let smoke = &session.artefacts().smoke;
     artefacts::present("the published smoke program", smoke, "guest")?;
-    let mut guest = session.launch("smoke", LaneRules::Checked, Session::usual_nics())?;
+    let mut guest = session.launch("smoke", LaneRules::Checked, session.nics())?;
     let exit = guest.machine_mut().wait_exit(SLOW_HOST)?;
     session.note_end(&guest, exit);
     let lines = guest.machine().console().lines();

@@ -9,12 +9,14 @@ use crate::guest::Guest;
 use crate::http::{self, Response, Tally};
 use crate::lane::Lane;
 use crate::session::{ClientCounts, Sabotage, Session};
+use crate::wire;
 
 pub(crate) const CASE: Case = Case {
     name: "absent-authority",
     title: "without its listener capability a lane does not exist, on the wire or the console",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: wire::ANY,
     run,
     controls: &[
         Control {

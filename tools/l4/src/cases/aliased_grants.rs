@@ -9,12 +9,14 @@ use crate::failure::Failure;
 use crate::http;
 use crate::package;
 use crate::session::{SLOW_HOST, Sabotage, Session};
+use crate::wire;
 
 pub(crate) const CASE: Case = Case {
     name: "aliased-grants",
     title: "aliased lane grants are refused by mkmanifest and, built past it, by the service",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: wire::ANY,
     run,
     controls: &[Control {
         name: "distinct-grants",
@@ -74,7 +76,7 @@ fn compiled(session: &mut Session<'_>, manifest: &str, grants: &[&str]) {
 
 /// The second: the service says why, exits non-zero, and has accepted nothing.
 fn booted(session: &mut Session<'_>, manifest: &str, grants: &[&str]) -> Result<(), Failure> {
-    let mut guest = session.launch(manifest, LaneRules::Unchecked, Session::usual_nics())?;
+    let mut guest = session.launch(manifest, LaneRules::Unchecked, session.nics())?;
     let (_, line) = guest.machine_mut().await_line(
         0,
         "`[web-ui] refused: ...` or `[web-ui] ready ...`",

@@ -1,20 +1,20 @@
 //! Case `bad-wire`: a public wire that loses, doubles and reorders frames still carries
 //! every answer whole.
 
-use mkmanifest::LaneRules;
-
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::frames::{Badness, Relay};
 use crate::load::lossy::Reading;
-use crate::machine::spec::{Backend, HostPort};
+use crate::machine::nic::Between;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::wire;
 
 pub(crate) const CASE: Case = Case {
     name: "bad-wire",
     title: "5 % loss, doubled and reordered frames: every answer still comes whole",
     suite: Suite::Attack,
     need: Need::Nothing,
+    wires: wire::ANY,
     run,
     controls: &[Control {
         name: "swapped-listeners",
@@ -40,13 +40,11 @@ const READING: Reading = Reading {
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let (relay, ports) = Relay::open(BADNESS, 0xbad)?;
-    let mut nics = Session::usual_nics();
+    let mut nics = session.nics();
     if let Some(public) = nics.first_mut() {
-        public.backend = Backend::UserThroughRelay(HostPort::Ephemeral, ports);
+        public.between = Between::Relay(ports);
     }
-    let mut guest = session.launch("three-lanes", LaneRules::Checked, nics)?;
-    guest.await_ready()?;
-    session.note_ready(&guest);
+    let guest = session.boot_on("three-lanes", nics)?;
     let mut clients = ClientCounts {
         counting: Counting::AtMost,
         ..ClientCounts::default()

@@ -12,12 +12,14 @@ use crate::load::flood::{Flood, Flooded, Reuse};
 use crate::load::sampler::Sampler;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 use crate::tool::haproxy::Haproxy;
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "balancer",
     title: "HAProxy never sees a saturated guest down, and a drain loses nothing",
     suite: Suite::Matrix,
     need: Need::Programs(&["haproxy"]),
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "no-provider",

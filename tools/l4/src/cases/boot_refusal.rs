@@ -14,12 +14,14 @@ use crate::machine::spec::Less;
 use crate::package;
 use crate::random::Random;
 use crate::session::{SLOW_HOST, Sabotage, Session};
+use crate::wire;
 
 pub(crate) const CASE: Case = Case {
     name: "boot-refusal",
     title: "a bad boot package is refused with the reason, and panics nothing",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: wire::ANY,
     run,
     controls: &[Control {
         name: "good-package",
@@ -87,7 +89,7 @@ fn refused_on(
     less: Less,
 ) -> Result<(), Failure> {
     let file = package_file(session, label, bytes)?;
-    let mut guest = session.launch_package_on(label, file, Session::usual_nics(), less)?;
+    let mut guest = session.launch_package_on(label, file, session.nics(), less)?;
     let exit = guest.machine_mut().wait_exit(SLOW_HOST)?;
     session.note_end(&guest, exit);
     session.check_equal(
@@ -120,7 +122,7 @@ fn damaged(session: &mut Session<'_>, good: &[u8], random: &mut Random) -> Resul
         }
         let label = format!("damaged-{number}");
         let file = package_file(session, &label, &bytes)?;
-        let mut guest = session.launch_package(&label, file, Session::usual_nics())?;
+        let mut guest = session.launch_package(&label, file, session.nics())?;
         let machine = guest.machine_mut();
         let (_, word) = machine.await_line(0, "a refusal or a start", SLOW_HOST, |line| {
             line.starts_with("[kernel] boot refused") || line.starts_with("[kernel] started")

@@ -9,12 +9,14 @@ use crate::http;
 use crate::lane::Lane;
 use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
 use crate::tool::{self, Finished};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "curl",
     title: "curl and browsers' requests are answered as the standards say",
     suite: Suite::Matrix,
     need: Need::Programs(&["curl"]),
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "swapped-listeners",

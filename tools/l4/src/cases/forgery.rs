@@ -6,12 +6,14 @@ use crate::failure::Failure;
 use crate::http;
 use crate::lane::Lane;
 use crate::session::{ClientCounts, Sabotage, Session};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "forgery",
     title: "no header, target, path or port moves a public request to a protected lane",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "lane-from-header",

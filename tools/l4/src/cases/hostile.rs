@@ -17,12 +17,14 @@ use crate::lane::Lane;
 use crate::load::flood::Flood;
 use crate::load::watch::{Watched, count, watch};
 use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
+use crate::wire;
 
 pub(crate) const CASE: Case = Case {
     name: "hostile",
     title: "a process that faults, floods, spins or lies ends alone; all others go on",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: wire::ANY,
     run,
     controls: &[
         Control {
@@ -118,7 +120,7 @@ fn asked(session: &Session<'_>, manifest: &str) -> Result<Vec<(String, &'static 
 /// Boots one manifest and judges every process of it; tells the deeds' names.
 fn deeds_of(session: &mut Session<'_>, manifest: &str) -> Result<Vec<&'static str>, Failure> {
     let asked = asked(session, manifest)?;
-    let mut guest = session.launch(manifest, LaneRules::Checked, Session::usual_nics())?;
+    let mut guest = session.launch(manifest, LaneRules::Checked, session.nics())?;
     await_ends(&guest, &asked);
     let exit = end(&mut guest)?;
     session.note_end(&guest, exit);

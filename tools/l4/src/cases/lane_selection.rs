@@ -9,12 +9,14 @@ use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
 use crate::session::{ClientCounts, Sabotage, Session};
+use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
     name: "lane-selection",
     title: "each connection is charged to its own lane and to no other",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: Wires::All(&[Wire::Tap, Wire::User]),
     run,
     controls: &[Control {
         name: "swapped-listeners",

@@ -9,8 +9,12 @@ mod boot_refusal;
 mod curl;
 mod forgery;
 mod hostile;
+mod lane_order;
 mod lane_selection;
+mod loss;
+mod no_wait;
 mod packet_floods;
+mod pools;
 mod protected_abuse;
 mod public_non_escalation;
 mod release_balance;
@@ -19,13 +23,15 @@ mod scale;
 mod slow_clients;
 mod slowhttptest;
 mod soak;
+mod stalled_card;
 mod starvation;
 mod survival;
-mod tap;
+mod wire_attacks;
 mod wrk;
 
 use crate::failure::Failure;
 use crate::session::{Sabotage, Session};
+use crate::wire::Wires;
 
 /// Which run a case belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +44,13 @@ pub(crate) enum Suite {
     OnDemand,
 }
 
-/// What a case needs beyond QEMU.
+/// What a case needs beyond QEMU and its wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// Nothing.
     Nothing,
     /// These programs on the path.
     Programs(&'static [&'static str]),
-    /// To be root, for a network namespace of its own, and these programs.
-    Root(&'static [&'static str]),
 }
 
 /// One case.
@@ -59,6 +63,8 @@ pub(crate) struct Case {
     pub(crate) suite: Suite,
     /// What it needs.
     pub(crate) need: Need,
+    /// What its traffic goes over.
+    pub(crate) wires: Wires,
     /// Carries it through.
     pub(crate) run: fn(&mut Session<'_>) -> Result<(), Failure>,
     /// How its assertions are shown to be able to fail.
@@ -95,13 +101,18 @@ pub(crate) const ALL: &[&Case] = &[
     &scale::CASE,
     &curl::CASE,
     &wrk::CASE,
+    &wire_attacks::CASE,
+    &stalled_card::CASE,
+    &pools::CASE,
+    &no_wait::CASE,
     &balancer::CASE,
     &slow_clients::CASE,
     &slowhttptest::CASE,
     &packet_floods::CASE,
     &bad_wire::CASE,
-    &tap::CASE,
     &starvation::CASE,
+    &loss::CASE,
+    &lane_order::CASE,
     &soak::CASE,
 ];
 

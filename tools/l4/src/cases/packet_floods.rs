@@ -4,8 +4,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use mkmanifest::LaneRules;
-
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::frames::Injector;
@@ -16,15 +14,17 @@ use crate::lane::Lane;
 use crate::load::flood::{Flood, Flooded};
 use crate::load::sampler::Sampler;
 use crate::load::watch::{Watched, count, watch};
-use crate::machine::spec::{Backend, HostPort, Nic};
+use crate::machine::nic::Between;
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
     name: "packet-floods",
     title: "SYN, half-open, RST, FIN and stray-data floods leave the provider lane answering",
     suite: Suite::Attack,
     need: Need::Nothing,
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "no-provider",
@@ -45,23 +45,15 @@ const IDLE_FOR: Duration = Duration::from_secs(12);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let (injector, ports) = Injector::open()?;
-    let mut nics = Session::usual_nics();
+    let mut nics = session.nics();
     if let Some(public) = nics.first_mut() {
-        public.backend = Backend::UserWithInjector(HostPort::Ephemeral, ports);
+        public.between = Between::Injector(ports);
     }
-    floods(session, &injector, nics, Sources::Few)
-}
-
-/// Floods the public NIC, the first of `nics`, with every kind of packet.
-pub(crate) fn floods(
-    session: &mut Session<'_>,
-    injector: &Injector,
-    nics: Vec<Nic>,
-    sources: Sources,
-) -> Result<(), Failure> {
-    let mut guest = session.launch("three-lanes", LaneRules::Checked, nics)?;
-    guest.await_ready()?;
-    session.note_ready(&guest);
+    let sources = match session.wire() {
+        Wire::Tap => Sources::Many,
+        Wire::User | Wire::Frames => Sources::Few,
+    };
+    let mut guest = session.boot_on("three-lanes", nics)?;
     let mut clients = ClientCounts {
         counting: Counting::AtMost,
         ..ClientCounts::default()
@@ -74,7 +66,7 @@ pub(crate) fn floods(
     let mut lines = vec![("idle".to_owned(), idle.outside.line())];
     for kind in Kind::ALL {
         let frames = kind.frames(Lane::Anonymous.port(), sources);
-        let attack = || attack::flood(injector, &frames, RATE, FLOOD_TIME);
+        let attack = || attack::flood(|frame| injector.send(frame), &frames, RATE, FLOOD_TIME);
         let watched = flood(session, &mut guest, &mut clients, kind, attack)?;
         session.probes(watched.rows(kind.name(), &idle));
         lines.push((kind.name().to_owned(), watched.outside.line()));

@@ -14,12 +14,14 @@ use crate::load::flood::{Flood, Reuse};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "protected-abuse",
     title: "a flood on a protected lane is bounded in rate, occupancy, bytes and time",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "wide-rates",

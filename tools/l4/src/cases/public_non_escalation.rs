@@ -14,12 +14,14 @@ use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "public-non-escalation",
     title: "a public flood past every public bound takes nothing of the protected lanes",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: Wires::TapElseUser,
     run,
     controls: &[
         Control {

@@ -13,12 +13,14 @@ use crate::load::slow::SlowClients;
 use crate::load::storm;
 use crate::random::Random;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "release-balance",
     title: "after 10,000 mixed requests every token is given back exactly once",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "leak-on-cancel",

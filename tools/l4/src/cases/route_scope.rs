@@ -7,12 +7,14 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::session::{ClientCounts, Sabotage, Session};
+use crate::wire;
 
 pub(crate) const CASE: Case = Case {
     name: "route-scope",
     title: "login, assets, manual, ACME, recovery and wrong methods are denied on protected lanes",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: wire::ANY,
     run,
     controls: &[Control {
         name: "swapped-listeners",

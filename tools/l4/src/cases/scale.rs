@@ -12,12 +12,14 @@ use crate::lane::Lane;
 use crate::load::account::Account;
 use crate::load::quantiles::Quantiles;
 use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "scale",
     title: "1,024 connections at once, idle ones and slow heads give way, refusals name the limit",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "tight",

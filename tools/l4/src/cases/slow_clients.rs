@@ -16,12 +16,14 @@ use crate::load::slow::{SlowClients, Slowness};
 use crate::load::watch::{count, watch};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "slow-clients",
     title: "slow clients that always come back give way to whoever asks, and hold nothing else",
     suite: Suite::Attack,
     need: Need::Nothing,
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "no-provider",

@@ -12,12 +12,14 @@ use crate::load::watch::{count, watch};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 use crate::tool::slowhttptest::{self, Mode, Report};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "slowhttptest",
     title: "slowhttptest finds the public lane serving and takes nothing from the provider's",
     suite: Suite::Attack,
     need: Need::Programs(&["slowhttptest"]),
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "no-provider",

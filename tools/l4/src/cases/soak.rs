@@ -13,12 +13,14 @@ use crate::load::prober::Prober;
 use crate::load::sampler::{Sampled, Sampler};
 use crate::load::slow::{SlowClients, Slowness};
 use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "soak",
     title: "ten minutes of everything mixed end balanced",
     suite: Suite::OnDemand,
     need: Need::Nothing,
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "no-provider",

@@ -16,12 +16,14 @@ use crate::load::watch::{count, watch};
 use crate::record::Chart;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 use crate::tool::wrk;
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "starvation",
     title: "each point of contention, loaded by itself, leaves the provider's probe answered",
     suite: Suite::Attack,
     need: Need::Programs(&["wrk"]),
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "no-provider",

@@ -4,8 +4,6 @@
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-use mkmanifest::LaneRules;
-
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::frames::{self, Flags, Injector, Segment, garbage};
@@ -13,16 +11,17 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::storm;
-use crate::machine::spec::Backend;
-use crate::machine::spec::HostPort;
+use crate::machine::nic::Between;
 use crate::random::Random;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "survival",
     title: "noise, 10,000 resets, 1,000 half-open connections and garbage frames end nothing",
     suite: Suite::Matrix,
     need: Need::Nothing,
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "no-provider",
@@ -45,13 +44,11 @@ const SEED: u64 = 0x5eed_0001;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let (injector, ports) = Injector::open()?;
-    let mut nics = Session::usual_nics();
+    let mut nics = session.nics();
     if let Some(public) = nics.first_mut() {
-        public.backend = Backend::UserWithInjector(HostPort::Ephemeral, ports);
+        public.between = Between::Injector(ports);
     }
-    let mut guest = session.launch("three-lanes", LaneRules::Checked, nics)?;
-    guest.await_ready()?;
-    session.note_ready(&guest);
+    let mut guest = session.boot_on("three-lanes", nics)?;
     let mut clients = ClientCounts {
         counting: Counting::AtMost,
         ..ClientCounts::default()
@@ -174,6 +171,7 @@ fn half_open(session: &mut Session<'_>, injector: &Injector, random: &mut Random
             acknowledgement: 0,
             flags: Flags::SYN,
             payload: Vec::new(),
+            ..Segment::default()
         };
         sent += u16::from(injector.send(&segment.frame()));
         if number % 16 == 0 {

@@ -8,12 +8,14 @@ use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::session::{ClientCounts, Counting, Sabotage, Session};
 use crate::tool::wrk::{self, Report};
+use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
     name: "wrk",
     title: "wrk over 64 connections is served without an error",
     suite: Suite::Matrix,
     need: Need::Programs(&["wrk"]),
+    wires: Wires::TapElseUser,
     run,
     controls: &[Control {
         name: "tight",

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::cases::{self, Need, Suite};
+use crate::wire::Wires;
 
 /// Prints them.
 pub(crate) fn execute() -> ExitCode {
@@ -12,11 +13,19 @@ pub(crate) fn execute() -> ExitCode {
             Suite::Attack => "attack",
             Suite::OnDemand => "by name",
         };
-        println!("{:<22} {suite:<7} {}", case.name, case.title);
+        let wires = match case.wires {
+            Wires::All(wires) => wires.iter().map(|wire| wire.name()).collect(),
+            Wires::TapElseUser => vec!["tap, else user"],
+        };
+        println!(
+            "{:<22} {suite:<7} {:<14} {}",
+            case.name,
+            wires.join(", "),
+            case.title
+        );
         match case.need {
             Need::Nothing => {}
             Need::Programs(programs) => println!("{:30} needs {}", "", programs.join(", ")),
-            Need::Root(programs) => println!("{:30} needs root, {}", "", programs.join(", ")),
         }
         for control in case.controls {
             println!("{:30} control {}: {}", "", control.name, control.breaks);

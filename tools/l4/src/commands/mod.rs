@@ -4,6 +4,7 @@ pub(crate) mod list;
 mod namespace;
 pub(crate) mod prove;
 pub(crate) mod run;
+mod trial;
 
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +42,7 @@ fn trial_boot(artefacts: &Artefacts, folder: &Path) -> Result<(), Failure> {
         package: out,
         memory_mib: artefacts.memory,
         less: Less::Nothing,
-        nics: Session::usual_nics(),
+        nics: Session::user_nics(),
         serial_log: folder.join("trial.serial.log"),
         time_limit: Duration::from_secs(10),
         interrupts: Interrupts::Shared,

@@ -1,12 +1,12 @@
-//! Cases that need a network of their own: the harness starts itself again inside a fresh
+//! Trials that need a network of their own: the harness starts itself again inside a fresh
 //! network namespace, which vanishes with it, and takes over what that one recorded.
 
 use std::path::PathBuf;
 
-use crate::cases::Case;
 use crate::child;
+use crate::commands::trial::Trial;
 use crate::failure::Failure;
-use crate::record::{Outcome, Record, Verdict};
+use crate::record::{Outcome, Verdict};
 use crate::session::Bench;
 
 /// What is run inside.
@@ -18,20 +18,11 @@ pub(crate) enum Inside {
     Controls,
 }
 
-/// Runs a case in a namespace of its own.
-pub(crate) fn run(bench: &Bench, case: &Case, inside: Inside) -> Vec<Outcome> {
-    match again(bench, case, inside) {
+/// Runs a trial in a namespace of its own.
+pub(crate) fn run(bench: &Bench, trial: Trial, inside: Inside) -> Vec<Outcome> {
+    match again(bench, trial, inside) {
         Ok(outcomes) => outcomes,
-        Err(failure) => vec![Outcome {
-            name: case.name.to_owned(),
-            title: case.title.to_owned(),
-            verdict: Verdict::Failed {
-                kind: failure.kind().to_owned(),
-                why: failure.to_string(),
-            },
-            took: std::time::Duration::ZERO,
-            record: Record::default(),
-        }],
+        Err(failure) => vec![trial.no_verdict(Verdict::of(&failure))],
     }
 }
 
@@ -39,7 +30,7 @@ fn file(bench: &Bench) -> PathBuf {
     bench.out.join("inside.json")
 }
 
-fn again(bench: &Bench, case: &Case, inside: Inside) -> Result<Vec<Outcome>, Failure> {
+fn again(bench: &Bench, trial: Trial, inside: Inside) -> Result<Vec<Outcome>, Failure> {
     let doing = "starting the harness in a network namespace";
     let own = std::env::current_exe().map_err(|error| Failure::host(doing, error))?;
     let file = file(bench);
@@ -49,7 +40,7 @@ fn again(bench: &Bench, case: &Case, inside: Inside) -> Result<Vec<Outcome>, Fai
         .map_err(|error| Failure::host(doing, error))?
         .arg("--net")
         .arg(own)
-        .args(["prove", "--inside-namespace", "--case", case.name])
+        .args(["prove", "--inside-namespace", "--case", trial.case.name])
         .args((inside == Inside::Controls).then_some("--negative-controls"))
         .arg("--out")
         .arg(&bench.out)
@@ -59,8 +50,16 @@ fn again(bench: &Bench, case: &Case, inside: Inside) -> Result<Vec<Outcome>, Fai
         .arg(&artefacts.service)
         .arg("--probe")
         .arg(&artefacts.probe)
+        .arg("--smoke")
+        .arg(&artefacts.smoke)
+        .arg("--hostile")
+        .arg(&artefacts.hostile)
+        .arg("--broken")
+        .arg(&artefacts.broken)
         .arg("--manifests")
         .arg(&artefacts.manifests)
+        .arg("--load-seconds")
+        .arg(bench.load_time.as_secs().to_string())
         .arg("--memory")
         .arg(artefacts.memory.to_string())
         .env("L4_ACCEL", bench.accel.name())

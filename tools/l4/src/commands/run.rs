@@ -17,7 +17,8 @@ use crate::guest::Guest;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Line;
-use crate::machine::spec::{Backend, HostPort, Interrupts, Less, MachineSpec, Nic};
+use crate::machine::nic::{Backend, HostPort, Nic};
+use crate::machine::spec::{Interrupts, Less, MachineSpec};
 use crate::package;
 
 /// Arguments of `l4 run`.
@@ -114,10 +115,7 @@ impl Run {
         let manifest = artefacts.manifests.join(format!("{}.toml", self.manifest));
         let package = self.out.join(format!("{}.package", self.manifest));
         package::compile(artefacts, &manifest, LaneRules::Checked, &package)?;
-        let nic = |port, lane: Lane| Nic {
-            backend: Backend::User(HostPort::Fixed(port)),
-            guest_port: lane.port(),
-        };
+        let nic = |port, lane| Nic::of(lane, Backend::User(HostPort::Fixed(port)));
         Ok(MachineSpec {
             emulator: artefacts.qemu.clone(),
             accel,

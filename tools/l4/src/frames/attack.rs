@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-use crate::frames::{Flags, Injector, PEER_MAC, Segment, guest_mac};
+use crate::frames::{Flags, PEER_MAC, Segment, guest_mac};
 use crate::random::Random;
 
 /// What kind of packet a flood is made of.
@@ -79,20 +79,35 @@ impl Kind {
             acknowledgement: u32::try_from(random.next() >> 32).unwrap_or_default(),
             flags,
             payload,
+            ..Segment::default()
         }
     }
 
     /// Frames to send over and over.
     pub(crate) fn frames(self, port: u16, sources: Sources) -> Vec<Vec<u8>> {
+        let segments = self.segments(port, sources);
+        segments.map(|segment| segment.frame()).collect()
+    }
+
+    /// The same as IPv4 packets.
+    pub(crate) fn packets(self, port: u16, sources: Sources) -> Vec<Vec<u8>> {
+        let segments = self.segments(port, sources);
+        segments.map(|segment| segment.packet()).collect()
+    }
+
+    fn segments(self, port: u16, sources: Sources) -> impl Iterator<Item = Segment> {
         let mut random = Random::new(0xf100d + self as u64);
-        (0..16_384)
-            .map(|_| self.segment(&mut random, port, sources).frame())
-            .collect()
+        (0..16_384).map(move |_| self.segment(&mut random, port, sources))
     }
 }
 
-/// Sends frames at a steady rate; tells how many were taken.
-pub(crate) fn flood(injector: &Injector, frames: &[Vec<u8>], rate: u32, time: Duration) -> u64 {
+/// Sends frames, so many a second at most; tells how many were taken.
+pub(crate) fn flood(
+    send: impl Fn(&[u8]) -> bool,
+    frames: &[Vec<u8>],
+    rate: u32,
+    time: Duration,
+) -> u64 {
     let begun = Instant::now();
     let mut sent = 0_u64;
     let mut tried = 0_u64;
@@ -101,7 +116,7 @@ pub(crate) fn flood(injector: &Injector, frames: &[Vec<u8>], rate: u32, time: Du
         if elapsed > time {
             break;
         }
-        sent += u64::from(injector.send(frame));
+        sent += u64::from(send(frame));
         tried += 1;
         let due = Duration::from_secs_f64(tried as f64 / f64::from(rate));
         if due > elapsed + Duration::from_millis(2) {

@@ -93,6 +93,7 @@ fn segment(random: &mut Random, mac: [u8; 6], ip: Ipv4Addr, port: u16) -> Segmen
         acknowledgement: u32::try_from(random.next() >> 32).unwrap_or_default(),
         flags: Flags(random.byte()),
         payload: random.bytes(count),
+        ..Segment::default()
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::failure::Failure;
 use crate::frames::{PEER_MAC, build};
 use crate::load::background::Background;
+use crate::machine::nic::FrameInjector;
 use crate::machine::ports::Reserved;
-use crate::machine::spec::FrameInjector;
 
 /// A socket to a NIC's hub. Its ARP answers stop when it is dropped.
 pub(crate) struct Injector {

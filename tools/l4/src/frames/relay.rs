@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::load::background::Background;
+use crate::machine::nic::RelayPorts;
 use crate::machine::ports::Reserved;
-use crate::machine::spec::RelayPorts;
 use crate::random::Random;
 
 /// How bad the wire is, in percent of frames.

@@ -2,7 +2,10 @@
 
 pub(crate) mod account;
 pub(crate) mod background;
+pub(crate) mod beside;
+pub(crate) mod busy;
 pub(crate) mod flood;
+pub(crate) mod floods;
 pub(crate) mod lossy;
 pub(crate) mod prober;
 pub(crate) mod quantiles;

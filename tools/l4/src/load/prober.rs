@@ -7,7 +7,12 @@ use std::time::{Duration, Instant};
 use crate::http::{self, Ending, Response, Tally};
 use crate::load::background::Background;
 use crate::load::quantiles::Quantiles;
+use crate::machine::share::Shares;
+use crate::record::{ProbeRow, Side};
 use crate::session::Session;
+
+/// The quantiles that are told.
+const PERCENTS: [usize; 3] = [50, 90, 99];
 
 /// One probe: when it was sent, how long it took, how it ended.
 #[derive(Clone, Debug)]
@@ -105,6 +110,23 @@ impl Probed {
             last = answered;
         }
         longest
+    }
+
+    /// Success and latency under a load, beside an idle guest's.
+    pub(crate) fn row(&self, load: &str, side: Side, idle: &Self, shares: &Shares) -> ProbeRow {
+        let in_ms = |duration: Duration| duration.as_secs_f64() * 1e3;
+        let (loaded, calm) = (self.latencies(), idle.latencies());
+        ProbeRow {
+            load: load.to_owned(),
+            side,
+            asked: self.samples.len() as u64,
+            answered: self.healthy() as u64,
+            loaded_ms: PERCENTS.map(|percent| in_ms(loaded.percent(percent))),
+            idle_ms: PERCENTS.map(|percent| in_ms(calm.percent(percent))),
+            max_ms: in_ms(loaded.max()),
+            gap_ms: in_ms(self.longest_gap()),
+            host_share: shares.overall(),
+        }
     }
 
     /// The samples as a chart line: seconds, milliseconds.

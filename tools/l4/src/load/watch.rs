@@ -97,18 +97,9 @@ impl Watched {
 
     /// Success and latency on both sides, beside an idle guest's.
     pub(crate) fn rows(&self, load: &str, idle: &Self) -> [ProbeRow; 2] {
-        let (loaded, calm) = (self.outside.latencies(), idle.outside.latencies());
-        let outside = ProbeRow {
-            load: load.to_owned(),
-            side: Side::Outside,
-            asked: self.outside.samples.len() as u64,
-            answered: self.outside.healthy() as u64,
-            loaded_ms: PERCENTS.map(|percent| in_ms(loaded.percent(percent))),
-            idle_ms: PERCENTS.map(|percent| in_ms(calm.percent(percent))),
-            max_ms: in_ms(loaded.max()),
-            gap_ms: in_ms(self.outside.longest_gap()),
-            host_share: self.shares.overall(),
-        };
+        let outside = self
+            .outside
+            .row(load, Side::Outside, &idle.outside, &self.shares);
         let inside = ProbeRow {
             side: Side::Inside,
             asked: self.inside.count("sent"),
@@ -123,14 +114,9 @@ impl Watched {
     }
 }
 
-/// The quantiles that are told, and their keys in what the in-guest client tells.
-const PERCENTS: [usize; 3] = [50, 90, 99];
+/// The quantiles that are told, as keys in what the in-guest client tells.
 const KEYS: [&str; 3] = ["ns_p50", "ns_p90", "ns_p99"];
 
 fn told_ms(reply: &Reply, key: &str) -> f64 {
-    in_ms(Duration::from_nanos(reply.count(key)))
-}
-
-fn in_ms(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
+    Duration::from_nanos(reply.count(key)).as_secs_f64() * 1e3
 }

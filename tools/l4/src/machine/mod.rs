@@ -4,6 +4,7 @@
 mod accept_queue;
 pub(crate) mod console;
 mod flows;
+pub(crate) mod nic;
 pub(crate) mod ports;
 pub(crate) mod registry;
 pub(crate) mod share;

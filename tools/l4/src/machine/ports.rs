@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use socket2::{Domain, Socket, Type};
 
 use crate::failure::Failure;
-use crate::machine::spec::{Backend, HostPort, Nic};
+use crate::machine::nic::{self, Backend, HostPort, Nic};
 
 /// A port that is reserved for a program that will bind it.
 pub(crate) struct Reserved {
@@ -67,28 +67,22 @@ fn loopback(socket: &Socket) -> std::io::Result<SocketAddr> {
     address.ok_or_else(|| std::io::Error::other("not an address of IP"))
 }
 
-/// Where the host reaches each NIC, in order, and what is reserved for it. The guest behind a
-/// TAP device is reached at its own address.
+/// Where the host reaches each NIC, in order, and what is reserved for it. The guest behind
+/// another network than QEMU's own is reached at its own address, if at all.
 pub(crate) fn choose(nics: &[Nic]) -> Result<(Vec<SocketAddr>, Vec<Reserved>), Failure> {
     let mut reserved = Vec::new();
     let mut chosen = Vec::new();
-    for (index, nic) in nics.iter().enumerate() {
-        chosen.push(match &nic.backend {
-            Backend::User(port)
-            | Backend::UserWithInjector(port, _)
-            | Backend::UserThroughRelay(port, _) => match *port {
-                HostPort::Fixed(port) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
-                HostPort::Ephemeral => {
-                    let port = Reserved::tcp()?;
-                    let address = port.address();
-                    reserved.push(port);
-                    address
-                }
-            },
-            Backend::Tap(_) | Backend::TapWithInjector(..) => {
-                let network = u8::try_from(index + 2).unwrap_or(u8::MAX);
-                let guest = Ipv4Addr::new(10, 0, network, 15);
-                SocketAddr::from((guest, nic.guest_port))
+    for (number, nic) in (1..).zip(nics) {
+        chosen.push(match nic.backend {
+            Backend::User(HostPort::Fixed(port)) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            Backend::User(HostPort::Ephemeral) => {
+                let port = Reserved::tcp()?;
+                let address = port.address();
+                reserved.push(port);
+                address
+            }
+            Backend::Tap(_) | Backend::Frames(_) => {
+                SocketAddr::from((nic::guest_ip(number), nic.guest_port))
             }
         });
     }

@@ -7,63 +7,7 @@ use std::time::Duration;
 
 use crate::accel::Accel;
 use crate::machine::console::Line;
-
-/// Where a host port comes from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum HostPort {
-    /// Any free one, chosen at each boot.
-    Ephemeral,
-    /// This one, or the boot fails.
-    Fixed(u16),
-}
-
-/// A pair of UDP ports on the host's loopback over which raw Ethernet frames reach a NIC.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FrameInjector {
-    /// QEMU receives frames here.
-    pub(crate) to_guest: u16,
-    /// QEMU sends the guest's frames here.
-    pub(crate) from_guest: u16,
-}
-
-/// The four UDP ports on the host's loopback of a wire that the harness carries.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RelayPorts {
-    /// QEMU's port on the NIC's side, and the relay's.
-    pub(crate) nic: u16,
-    /// See `nic`.
-    pub(crate) nic_peer: u16,
-    /// QEMU's port on the network's side, and the relay's.
-    pub(crate) net: u16,
-    /// See `net`.
-    pub(crate) net_peer: u16,
-}
-
-/// What stands behind one NIC of the guest. User networks are always restricted to their
-/// forwarded port: whatever a guest or an injected frame is addressed to, QEMU opens no
-/// connection for it.
-#[derive(Clone, Debug)]
-pub(crate) enum Backend {
-    /// QEMU's user network with one forwarded port; needs no privileges.
-    User(HostPort),
-    /// The same, on a hub with a UDP socket through which frames are injected.
-    UserWithInjector(HostPort, FrameInjector),
-    /// The same, at the far end of a wire that the harness carries.
-    UserThroughRelay(HostPort, RelayPorts),
-    /// A TAP device that exists already; the host reaches the guest's own address.
-    Tap(&'static str),
-    /// The same, on a hub with a UDP socket through which frames are injected.
-    TapWithInjector(&'static str, FrameInjector),
-}
-
-/// One NIC: PCI order is the order in the list, numbered from 1.
-#[derive(Clone, Debug)]
-pub(crate) struct Nic {
-    /// What stands behind it.
-    pub(crate) backend: Backend,
-    /// The guest's port that is forwarded.
-    pub(crate) guest_port: u16,
-}
+use crate::machine::nic::Nic;
 
 /// What a machine has less of than it should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,63 +85,6 @@ impl MachineSpec {
         args.push(self.kernel.clone().into());
         args.push("-initrd".into());
         args.push(self.package.clone().into());
-        args
-    }
-}
-
-impl Nic {
-    fn arguments(&self, number: usize, host: SocketAddr) -> Vec<String> {
-        let network = number + 1;
-        let user = |id: &str| {
-            format!(
-                "user,id={id},net=10.0.{network}.0/24,restrict=on,ipv6=off,hostfwd=tcp:{host}-10.0.{network}.15:{}",
-                self.guest_port
-            )
-        };
-        let udp = |id: &str, from_guest: u16, to_guest: u16| {
-            format!("socket,id={id},udp=127.0.0.1:{from_guest},localaddr=127.0.0.1:{to_guest}")
-        };
-        let tap =
-            |id: &str, name: &str| format!("tap,id={id},ifname={name},script=no,downscript=no");
-        let on_hub = |id: &str, peer: &str| format!("hubport,id={id},hubid={number},netdev={peer}");
-        let (own, user_id, udp_id) = (
-            format!("n{number}"),
-            format!("u{number}"),
-            format!("s{number}"),
-        );
-        let mut networks = match &self.backend {
-            Backend::User(_) => vec![user(&own)],
-            Backend::UserWithInjector(_, ports) => vec![
-                user(&user_id),
-                udp(&udp_id, ports.from_guest, ports.to_guest),
-                on_hub(&format!("hu{number}"), &user_id),
-                on_hub(&format!("hs{number}"), &udp_id),
-                format!("hubport,id={own},hubid={number}"),
-            ],
-            Backend::UserThroughRelay(_, ports) => vec![
-                user(&user_id),
-                udp(&udp_id, ports.net_peer, ports.net),
-                on_hub(&format!("hu{number}"), &user_id),
-                on_hub(&format!("hs{number}"), &udp_id),
-                udp(&own, ports.nic_peer, ports.nic),
-            ],
-            Backend::Tap(name) => vec![tap(&own, name)],
-            Backend::TapWithInjector(name, ports) => vec![
-                tap(&user_id, name),
-                udp(&udp_id, ports.from_guest, ports.to_guest),
-                on_hub(&format!("hu{number}"), &user_id),
-                on_hub(&format!("hs{number}"), &udp_id),
-                format!("hubport,id={own},hubid={number}"),
-            ],
-        };
-        let mut args = Vec::new();
-        for network in networks.drain(..) {
-            args.extend(["-netdev".to_owned(), network]);
-        }
-        args.push("-device".into());
-        args.push(format!(
-            "virtio-net-pci,netdev=n{number},mac=52:54:00:00:00:{number:02x},romfile="
-        ));
         args
     }
 }

@@ -5,7 +5,9 @@ use std::process::Command;
 
 use super::*;
 use crate::accel::Accel;
-use crate::machine::spec::{Backend, HostPort, Interrupts, Less, Nic};
+use crate::lane::Lane;
+use crate::machine::nic::{Backend, Filter, HostPort, Nic};
+use crate::machine::spec::{Interrupts, Less};
 
 /// Writes a program by way of another process: a file that this one has open for writing, a
 /// test beside this one may hand on to a child, and nobody can execute it for as long.
@@ -42,10 +44,7 @@ fn spec(name: &str, body: &str) -> MachineSpec {
         package: "package".into(),
         memory_mib: 32,
         less: Less::Nothing,
-        nics: vec![Nic {
-            backend: Backend::User(HostPort::Ephemeral),
-            guest_port: 8080,
-        }],
+        nics: vec![Nic::of(Lane::Anonymous, Backend::User(HostPort::Ephemeral))],
         serial_log: folder.join("serial.log"),
         time_limit: SOON,
         interrupts: Interrupts::Shared,
@@ -172,10 +171,12 @@ fn a_port_that_is_taken_is_named() {
 #[test]
 fn the_command_line_has_one_network_a_nic() {
     let mut spec = spec("line", "");
-    spec.nics.push(Nic {
-        backend: Backend::Tap("tap7"),
-        guest_port: 8081,
-    });
+    let mut tap = Nic::of(Lane::ProviderHealth, Backend::Tap("tap7"));
+    tap.filters = vec![
+        Filter::Dump("wire.pcap".into()),
+        Filter::Hold(Duration::from_millis(10)),
+    ];
+    spec.nics.push(tap);
     let (host, _reserved) = ports::choose(&spec.nics).unwrap();
     let line: Vec<String> = spec
         .arguments(&host, Path::new("/tmp/com2"))
@@ -190,4 +191,6 @@ fn the_command_line_has_one_network_a_nic() {
         "-10.0.2.15:8080 -device virtio-net-pci,netdev=n1,mac=52:54:00:00:00:01,romfile="
     ));
     assert!(joined.contains("tap,id=n2,ifname=tap7"));
+    assert!(joined.contains("-object filter-dump,id=f2-0,netdev=n2,file=wire.pcap"));
+    assert!(joined.contains("-object filter-buffer,id=f2-1,netdev=n2,interval=10000"));
 }

@@ -54,6 +54,9 @@ fn verdict(outcome: &Outcome) -> (&'static str, &'static str) {
 /// Whether what a column of the probes' table tells misses the goal.
 fn missed(row: &ProbeRow, column: usize) -> bool {
     let over = |at: usize| {
+        if row.side == Side::Public {
+            return false;
+        }
         let (ratios, goal) = (row.ratios(), ProbeRow::GOAL);
         ratios
             .get(at)
@@ -99,16 +102,17 @@ impl Page {
 
     fn matrix(&mut self, outcomes: &[Outcome]) {
         self.add(format_args!(
-            "<table><thead><tr><th>Case</th><th>What it shows</th><th>Result</th>\
+            "<table><thead><tr><th>Case</th><th>Wire</th><th>What it shows</th><th>Result</th>\
              <th class=\"n\">Checks</th><th class=\"n\">Seconds</th></tr></thead>"
         ));
         for outcome in outcomes {
             let (word, class) = verdict(outcome);
-            let name = escape(&outcome.name);
+            let (name, id) = (escape(&outcome.name), escape(&outcome.id()));
             self.add(format_args!(
-                "<tr><td><a href=\"#{name}\">{name}</a></td><td>{}</td>\
+                "<tr><td><a href=\"#{id}\">{name}</a></td><td>{}</td><td>{}</td>\
                  <td class=\"{class}\">{word}</td><td class=\"n\">{}</td>\
                  <td class=\"n\">{:.1}</td></tr>",
+                outcome.wire.name(),
                 escape(&outcome.title),
                 outcome.record.checks.len(),
                 outcome.took.as_secs_f64()
@@ -127,7 +131,7 @@ impl Page {
             "<h2>The provider's probe under each load</h2><p class=\"dim\">The goal: every \
              probe answered, p50, p90 and p99 within {p50}, {p90} and {p99} times an idle \
              guest's, no gap of a second. Outside is on the host, inside by the guest's own \
-             clock; <i>gap</i> is the longest time without an answer, <i>x</i> times an idle \
+             clock, public is the loaded lane's own health; <i>gap</i> is the longest time without an answer, <i>x</i> times an idle \
              guest's, <i>host %</i> what the host gave the emulator of the processor time that \
              it asked for.</p><div class=\"wide\"><table class=\"probes\"><thead><tr>\
              <th>Load</th>"
@@ -139,16 +143,16 @@ impl Page {
         let mut last = "";
         for (case, row) in probes::rows(outcomes) {
             if case != last {
-                let name = escape(case);
                 self.add(format_args!(
-                    "<tr><th colspan=\"{}\"><a href=\"#{name}\">{name}</a></th></tr>",
-                    probes::TITLES.len() + 1
+                    "<tr><th colspan=\"{}\">{}</th></tr>",
+                    probes::TITLES.len() + 1,
+                    escape(case)
                 ));
                 last = case;
             }
             let load = match row.side {
                 Side::Outside => escape(&row.load),
-                Side::Inside => String::new(),
+                Side::Inside | Side::Public => String::new(),
             };
             self.add(format_args!("<tr><td>{load}</td>"));
             for (column, cell) in probes::cells(row).iter().enumerate() {
@@ -162,10 +166,11 @@ impl Page {
 
     fn case(&mut self, outcome: &Outcome) {
         let (word, class) = verdict(outcome);
-        let name = escape(&outcome.name);
+        let (name, id) = (escape(&outcome.name), escape(&outcome.id()));
         self.add(format_args!(
-            "<section class=\"case\" id=\"{name}\"><h3>{name} <span class=\"{class}\">{word}\
-             </span></h3><div class=\"dim\">{}</div>",
+            "<section class=\"case\" id=\"{id}\"><h3>{name} over {} <span class=\"{class}\">\
+             {word}</span></h3><div class=\"dim\">{}</div>",
+            outcome.wire.name(),
             escape(&outcome.title)
         ));
         match &outcome.verdict {

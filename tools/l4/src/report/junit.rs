@@ -42,7 +42,8 @@ pub(crate) fn render(outcomes: &[Outcome]) -> String {
     ));
     for outcome in outcomes {
         line(format!(
-            "<testcase classname=\"l4\" name=\"{}\" time=\"{:.3}\">",
+            "<testcase classname=\"l4.{}\" name=\"{}\" time=\"{:.3}\">",
+            outcome.wire.name(),
             escape(&outcome.name),
             outcome.took.as_secs_f64()
         ));
@@ -86,11 +87,13 @@ mod tests {
 
     use super::*;
     use crate::record::Record;
+    use crate::wire::Wire;
 
     #[test]
     fn failures_are_counted_and_text_is_escaped() {
         let outcome = Outcome {
             name: "a<b".into(),
+            wire: Wire::Tap,
             title: "title".into(),
             verdict: Verdict::Failed {
                 kind: "checks".into(),
@@ -101,7 +104,7 @@ mod tests {
         };
         let xml = render(&[outcome]);
         assert!(xml.contains("tests=\"1\" failures=\"1\" skipped=\"0\" time=\"1.500\""));
-        assert!(xml.contains("name=\"a&lt;b\""));
+        assert!(xml.contains("classname=\"l4.tap\" name=\"a&lt;b\""));
         assert!(xml.contains("1 &lt; 2 &amp; ?"));
     }
 }

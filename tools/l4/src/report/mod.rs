@@ -58,8 +58,8 @@ fn evidence(bench: &Bench, outcome: &Outcome) -> Result<(), Failure> {
     }
     let json = serde_json::to_string_pretty(&lines)
         .map_err(|error| Failure::host("writing the evidence", error))?;
-    let name = outcome.name.replace('/', "-");
-    put(&bench.out.join(format!("{name}.evidence.json")), &json)
+    let name = format!("{}.evidence.json", outcome.id());
+    put(&bench.out.join(name), &json)
 }
 
 fn put(path: &Path, text: &str) -> Result<(), Failure> {

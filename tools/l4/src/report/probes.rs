@@ -1,5 +1,6 @@
 //! The provider's probe under every load of a run, in one table: success, latency, the
-//! longest gap, and how many times an idle guest's latency that is.
+//! longest gap, and how many times an idle guest's latency that is; where it was asked, the
+//! public lane's own health beside it.
 
 use crate::record::{Outcome, ProbeRow, Side};
 
@@ -22,6 +23,7 @@ pub(crate) fn cells(row: &ProbeRow) -> [String; 11] {
     let side = match row.side {
         Side::Outside => "outside",
         Side::Inside => "inside",
+        Side::Public => "public",
     };
     let [p50, p90, p99] = row.loaded_ms.map(|ms| format!("{ms:.2}"));
     let [r50, r90, r99] = row.ratios().map(|ratio| format!("{ratio:.1}"));
@@ -77,6 +79,7 @@ mod tests {
 
     use super::*;
     use crate::record::{Record, Verdict};
+    use crate::wire::Wire;
 
     #[test]
     fn both_sides_of_a_load_stand_below_each_other() {
@@ -93,6 +96,7 @@ mod tests {
         };
         let outcome = Outcome {
             name: "case".into(),
+            wire: Wire::User,
             title: "title".into(),
             verdict: Verdict::Passed,
             took: Duration::ZERO,

@@ -8,7 +8,7 @@ use crate::report::probes;
 pub(crate) fn print(outcomes: &[Outcome]) -> bool {
     println!();
     let width = outcomes.iter().map(|one| one.name.len()).max().unwrap_or(4);
-    println!("  {:<width$}  result  checks  seconds", "case");
+    println!("  {:<width$}  wire    result   checks  seconds", "case");
     for outcome in outcomes {
         let result = match outcome.verdict {
             Verdict::Passed => "passed",
@@ -16,8 +16,9 @@ pub(crate) fn print(outcomes: &[Outcome]) -> bool {
             Verdict::Skipped { .. } => "skipped",
         };
         println!(
-            "  {:<width$}  {result:<7} {:>6}  {:>7.1}",
+            "  {:<width$}  {:<6}  {result:<7} {:>7}  {:>7.1}",
             outcome.name,
+            outcome.wire.name(),
             outcome.record.checks.len(),
             outcome.took.as_secs_f64()
         );
@@ -48,10 +49,12 @@ mod tests {
 
     use super::*;
     use crate::record::Record;
+    use crate::wire::Wire;
 
     fn outcome(verdict: Verdict) -> Outcome {
         Outcome {
             name: "case".into(),
+            wire: Wire::User,
             title: "title".into(),
             verdict,
             took: Duration::ZERO,

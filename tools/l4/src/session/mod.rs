@@ -20,9 +20,11 @@ use crate::http::Tally;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Console;
-use crate::machine::spec::{Backend, HostPort, Interrupts, Less, MachineSpec, Nic};
+use crate::machine::nic::{Backend, HostPort, Nic};
+use crate::machine::spec::{Interrupts, Less, MachineSpec};
 use crate::package;
 use crate::record::{Boot, Chart, Check, Figure, ProbeRow, Record};
+use crate::wire::{Wire, tap};
 
 /// How long a machine may take for what it does by itself in a moment: shared hosts stall. It
 /// is longer than the service lets any client be silent, and than QEMU's user network goes on
@@ -40,6 +42,10 @@ pub(crate) struct Bench {
     pub(crate) accel: Accel,
     /// Where a run's files go.
     pub(crate) out: PathBuf,
+    /// How long a load lasts whose effect is measured.
+    pub(crate) load_time: Duration,
+    /// Whether this harness was started in a network namespace of its own.
+    pub(crate) inside_namespace: bool,
 }
 
 /// How a negative control breaks what a case relies on.
@@ -107,35 +113,49 @@ impl ClientCounts {
 pub(crate) struct Session<'bench> {
     bench: &'bench Bench,
     folder: PathBuf,
+    wire: Wire,
+    /// Dropped with the session, which removes them.
+    _devices: Option<tap::Devices>,
     sabotage: Option<Sabotage>,
     record: Record,
     consoles: Vec<Console>,
-    step: fn(&str),
 }
 
 impl<'bench> Session<'bench> {
-    /// Opens a session whose files go to `folder`; `step` is told each step.
+    /// Opens a session whose files go to `folder` and whose traffic over `wire`.
     pub(crate) fn open(
         bench: &'bench Bench,
         folder: PathBuf,
+        wire: Wire,
         sabotage: Option<Sabotage>,
-        step: fn(&str),
     ) -> Result<Self, Failure> {
         std::fs::create_dir_all(&folder)
             .map_err(|error| Failure::host(folder.display().to_string(), error))?;
+        let devices = (wire == Wire::Tap).then(tap::Devices::make).transpose()?;
         Ok(Self {
             bench,
             folder,
+            wire,
+            _devices: devices,
             sabotage,
             record: Record::default(),
             consoles: Vec::new(),
-            step,
         })
     }
 
     /// Tells the person who watches what is being done.
     pub(crate) fn step(&self, what: impl AsRef<str>) {
-        (self.step)(what.as_ref());
+        println!("      . {}", what.as_ref());
+    }
+
+    /// What its traffic goes over.
+    pub(crate) fn wire(&self) -> Wire {
+        self.wire
+    }
+
+    /// How long a load lasts whose effect is measured.
+    pub(crate) fn load_time(&self) -> Duration {
+        self.bench.load_time
     }
 
     /// Where this case's files go.
@@ -187,7 +207,7 @@ impl<'bench> Session<'bench> {
     }
 
     /// Records the provider's probe under a load.
-    pub(crate) fn probes(&mut self, rows: [ProbeRow; 2]) {
+    pub(crate) fn probes(&mut self, rows: impl IntoIterator<Item = ProbeRow>) {
         self.record.probes.extend(rows);
     }
 
@@ -196,19 +216,32 @@ impl<'bench> Session<'bench> {
         self.record.charts.push(chart);
     }
 
-    /// Two NICs on user networks, as every default boot has them.
-    pub(crate) fn usual_nics() -> Vec<Nic> {
-        let nic = |lane: Lane| Nic {
-            backend: Backend::User(HostPort::Ephemeral),
-            guest_port: lane.port(),
-        };
-        vec![nic(Lane::Anonymous), nic(Lane::ProviderHealth)]
+    /// The two NICs that every default boot has, on the session's wire.
+    pub(crate) fn nics(&self) -> Vec<Nic> {
+        if self.wire == Wire::Tap {
+            let lanes = [Lane::Anonymous, Lane::ProviderHealth].into_iter();
+            let nic = |(lane, device)| Nic::of(lane, Backend::Tap(device));
+            return lanes.zip(tap::DEVICES).map(nic).collect();
+        }
+        Self::user_nics()
+    }
+
+    /// The same on user networks.
+    pub(crate) fn user_nics() -> Vec<Nic> {
+        [Lane::Anonymous, Lane::ProviderHealth]
+            .map(|lane| Nic::of(lane, Backend::User(HostPort::Ephemeral)))
+            .to_vec()
     }
 
     /// Boots a manifest on the usual NICs and waits for the readiness line and the in-guest
     /// client.
     pub(crate) fn boot(&mut self, manifest: &str) -> Result<Guest, Failure> {
-        let mut guest = self.launch(manifest, LaneRules::Checked, Self::usual_nics())?;
+        self.boot_on(manifest, self.nics())
+    }
+
+    /// The same on these NICs.
+    pub(crate) fn boot_on(&mut self, manifest: &str, nics: Vec<Nic>) -> Result<Guest, Failure> {
+        let mut guest = self.launch(manifest, LaneRules::Checked, nics)?;
         guest.await_ready()?;
         self.note_ready(&guest);
         Ok(guest)
@@ -258,7 +291,6 @@ impl<'bench> Session<'bench> {
         {
             self.compile(instead, LaneRules::Checked, &package)?;
         }
-        let kernel = self.kernel()?;
         let index = self.record.boots.len();
         let stem = format!("{:02}-{label}", index + 1);
         let serial_log = self.folder.join(format!("{stem}.serial.log"));
@@ -266,7 +298,7 @@ impl<'bench> Session<'bench> {
         let spec = MachineSpec {
             emulator: self.bench.artefacts.qemu.clone(),
             accel: self.bench.accel,
-            kernel,
+            kernel: self.kernel()?,
             package,
             memory_mib: self.bench.artefacts.memory,
             less,
@@ -293,9 +325,9 @@ impl<'bench> Session<'bench> {
         let Some(Sabotage::Kernel(feature)) = self.sabotage else {
             return Ok(artefacts.kernel.clone());
         };
-        let broken = artefacts.broken_kernel(feature);
-        crate::artefacts::present("the deliberately broken kernel", &broken, "broken")?;
-        Ok(broken)
+        let kernel = artefacts.broken_kernel(feature);
+        crate::artefacts::present("the deliberately broken kernel", &kernel, "broken")?;
+        Ok(kernel)
     }
 
     /// Compiles a manifest, or what sabotage puts in its place.

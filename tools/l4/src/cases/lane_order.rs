@@ -1,0 +1,133 @@
+//! Case `lane-order`: time is a reserve, too. Beside each load on the public lane the
+//! provider's probe is answered, without a gap, and the public lane serves; how long both take
+//! beside an idle guest's stands in the report.
+
+use std::time::Duration;
+
+use crate::cases::{Case, Control, Need, Suite};
+use crate::failure::Failure;
+use crate::guest::Guest;
+use crate::http::Tally;
+use crate::lane::Lane;
+use crate::load::account::rest;
+use crate::load::floods::Load;
+use crate::load::prober::{Probed, Prober};
+use crate::load::quantiles::milliseconds;
+use crate::machine::share::Shares;
+use crate::record::{Chart, Side};
+use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::wire::{Wire, Wires};
+
+pub(crate) const CASE: Case = Case {
+    name: "lane-order",
+    title: "beside every load on the public lane the probe comes first, and the lane serves",
+    suite: Suite::Attack,
+    need: Need::Programs(&["wrk", "slowhttptest"]),
+    wires: Wires::All(&[Wire::Tap]),
+    run,
+    controls: &[Control {
+        name: "swapped-listeners",
+        breaks: "the public loads come in on the provider's listener",
+        sabotage: Sabotage::Manifest {
+            of: "three-lanes",
+            instead: "swapped-listeners",
+        },
+        must_fail: "95 of 100 public requests are answered 200",
+    }],
+};
+
+/// Ten probes and two public requests a second.
+const PROBE_PACE: Duration = Duration::from_millis(100);
+const PUBLIC_PACE: Duration = Duration::from_millis(500);
+/// The longest time without an answer, in time that the host gave.
+const GAP: Duration = Duration::from_millis(250);
+
+/// What both saw beside a load.
+struct Beside {
+    probe: Probed,
+    public: Probed,
+    shares: Shares,
+}
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    let guest = session.boot("three-lanes")?;
+    let mut clients = ClientCounts {
+        counting: Counting::AtMost,
+        ..ClientCounts::default()
+    };
+    let time = session.load_time();
+    session.step("none");
+    let idle = beside(&guest, &mut clients, || {
+        std::thread::sleep(time);
+        Ok(Tally::default())
+    })?;
+    tell(session, "none", &idle, &idle);
+    let mut lines = vec![("none".to_owned(), idle.probe.line())];
+    for (name, load) in Load::ALL {
+        session.step(name);
+        let folder = session.folder().to_owned();
+        let loaded = beside(&guest, &mut clients, || {
+            load.carry_on(&guest, time, &folder)
+        })?;
+        rest(session, &guest, &mut clients, name);
+        tell(session, name, &loaded, &idle);
+        lines.push((name.to_owned(), loaded.probe.line()));
+    }
+    session.chart(Chart {
+        title: "provider probe beside each load".into(),
+        unit: "ms".into(),
+        lines,
+    });
+    session.settle(guest, &clients).map(drop)
+}
+
+fn beside(
+    guest: &Guest,
+    clients: &mut ClientCounts,
+    load: impl FnOnce() -> Result<Tally, Failure>,
+) -> Result<Beside, Failure> {
+    let shares = guest.machine().watch_share();
+    let probe = Prober::start(guest.provider(), PROBE_PACE);
+    let public = Prober::start(guest.public(), PUBLIC_PACE);
+    let seen = load()?;
+    let (probe, public) = (probe.finish(), public.finish());
+    clients.lane(Lane::ProviderHealth).add(&probe.tally);
+    clients.lane(Lane::Anonymous).add(&public.tally);
+    clients.lane(Lane::Anonymous).add(&seen);
+    Ok(Beside {
+        probe,
+        public,
+        shares: shares.finish(),
+    })
+}
+
+/// Asserts what is promised beside a load, and reports what it took.
+fn tell(session: &mut Session<'_>, name: &str, loaded: &Beside, idle: &Beside) {
+    loaded.probe.judge(session, name);
+    let (served, asked) = (loaded.public.healthy(), loaded.public.samples.len());
+    session.check(
+        format!("{name}: 95 of 100 public requests are answered 200"),
+        asked > 0 && served * 100 >= asked * 95,
+        format_args!("{served} of {asked}: {:?}", loaded.public.tally),
+    );
+    let gap = loaded.probe.longest_gap();
+    // Where in the load the gap was is not known, so the guest is given the doubt.
+    let given = loaded.shares.given_of(gap);
+    session.check(
+        format!("{name}: no gap of the probe's is longer than {GAP:?} that the host gave"),
+        given < GAP,
+        format_args!(
+            "{}, of which the host gave at least {}",
+            milliseconds(gap),
+            milliseconds(given)
+        ),
+    );
+    session.probes([
+        loaded
+            .probe
+            .row(name, Side::Outside, &idle.probe, &loaded.shares),
+        loaded
+            .public
+            .row(name, Side::Public, &idle.public, &loaded.shares),
+    ]);
+}

@@ -1,0 +1,89 @@
+//! Case `stalled-card`: the public card is never read while hundreds of connections on it are
+//! owed answers and are aborted. Whoever has their places next, on another lane, is served.
+
+use std::time::Duration;
+
+use crate::attacks::Attacker;
+use crate::cases::{Case, Control, Need, Suite};
+use crate::failure::Failure;
+use crate::frames::{Flow, Peer};
+use crate::http;
+use crate::lane::Lane;
+use crate::load::beside::{Deed, beside};
+use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::wire::{Wire, Wires};
+
+pub(crate) const CASE: Case = Case {
+    name: "stalled-card",
+    title: "a public card that is never read, and aborted connections on it, delay no other lane",
+    suite: Suite::Matrix,
+    need: Need::Nothing,
+    wires: Wires::All(&[Wire::Frames]),
+    run,
+    controls: &[Control {
+        name: "kept-queue",
+        breaks: "a freed socket stays in the queue of the transport that it had",
+        sabotage: Sabotage::Kernel("broken-kept-queue"),
+        must_fail: "every local probe inside the guest is answered 200",
+    }],
+};
+
+const SEED: u64 = 0x5eed_0006;
+/// Connections: what they are owed is more frames than the card and the wire hold together,
+/// and so few sockets are left that the next owners soon have theirs.
+const CONNECTIONS: usize = 900;
+/// How long the card stands still at least.
+const STALLED_FOR: Duration = Duration::from_secs(5);
+
+fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    let (peer, backend) = Peer::open()?;
+    let mut nics = session.nics();
+    if let Some(public) = nics.first_mut() {
+        public.backend = backend;
+    }
+    let mut guest = session.boot_on("three-lanes", nics)?;
+    let mut clients = ClientCounts {
+        counting: Counting::AtMost,
+        ..ClientCounts::default()
+    };
+    let mut attacker = Attacker::new(peer, SEED);
+    for (name, abort) in [
+        ("a stalled card that owes answers", false),
+        ("a stalled card with aborted connections", true),
+    ] {
+        let time = STALLED_FOR;
+        let flows = beside(
+            session,
+            &mut guest,
+            &mut clients,
+            Deed { name, time },
+            |_| stall(&mut attacker, abort),
+        )?;
+        attacker.set_deaf(false);
+        let owed = attacker.read_all()?;
+        session.check(
+            format!("{name}: the card stood still over answers"),
+            owed > 0,
+            format_args!("{owed} segments were read afterwards"),
+        );
+        attacker.reset(&flows)?;
+    }
+    attacker.judge_serving(session, "the card's standstill")?;
+    clients.lane(Lane::Anonymous).add(&attacker.answers);
+    session.settle(guest, &clients).map(drop)
+}
+
+/// Asks for more than the wire takes unread, and resets the connections if `abort` says so.
+fn stall(attacker: &mut Attacker, abort: bool) -> Result<Vec<Flow>, Failure> {
+    let mut flows = attacker.open_all(CONNECTIONS)?;
+    attacker.set_deaf(true);
+    let request = http::keep("GET", "/healthz");
+    for flow in &mut flows {
+        let segment = flow.data(&request);
+        attacker.send(&segment)?;
+    }
+    if abort {
+        attacker.reset(&flows)?;
+    }
+    Ok(flows)
+}
