@@ -7,6 +7,7 @@
 //! are set aside when it is made, so that no other process can take them.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::ops::Range;
 
 use capos_config::ring::RING_VADDR;
@@ -14,7 +15,9 @@ use capos_config::ring::RING_VADDR;
 use super::frames::{self, Frame, OutOfFrames};
 use super::kernel_map;
 use super::layout::{LARGE_PAGE_BYTES, PAGE_BYTES};
-use super::page_table::{Access, Entry, Table, free_one_table, free_user_tables, lookup, map};
+use super::page_table::{
+    Access, Entry, Table, free_one_table, free_user_tables, map, small_pages,
+};
 use super::ring_page::RingPage;
 use crate::cpu;
 
@@ -36,7 +39,18 @@ pub(crate) struct AddressSpace {
     zeros: Vec<Range<u64>>,
     /// At [`RING_VADDR`], and there as long as the space is.
     ring: RingPage,
+    /// Tables of small pages that were found lately, each with its region, by the region's low
+    /// bits. A call's buffers are looked up two dozen times a request, and tables stay where they
+    /// are until the space is taken apart.
+    walked: [Cell<Option<(Region, Table)>>; WALKED],
 }
+
+/// What one table of small pages maps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Region(u64);
+
+/// Places for tables that were found: a program's data and bss lie in so many regions.
+const WALKED: usize = 8;
 
 /// What a touch of an address came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +74,7 @@ impl AddressSpace {
             claim,
             zeros: Vec::new(),
             ring: RingPage::of(&frame),
+            walked: [const { Cell::new(None) }; WALKED],
         };
         space.map_frame(RING_VADDR, frame, Access::UserWrite)?;
         Ok(space)
@@ -89,7 +104,7 @@ impl AddressSpace {
         access: Access,
     ) -> Result<(), OutOfFrames> {
         assert!(page != RING_VADDR, "the queues' page is not mapped anew");
-        if let Some(old) = lookup(self.root, page) {
+        if let Some(old) = self.lookup(page) {
             Frame::reclaim(old.address()).free();
         }
         self.map_frame(page, frame, access)
@@ -118,7 +133,7 @@ impl AddressSpace {
         if !self.zeros.iter().any(|range| range.contains(&address)) {
             return Touch::Foreign;
         }
-        if lookup(self.root, address).is_some() {
+        if self.lookup(address).is_some() {
             return Touch::Mapped;
         }
         let page = address & !(PAGE_BYTES - 1);
@@ -132,18 +147,36 @@ impl AddressSpace {
 
     /// The entry that maps `address`, if the user half has one or is to.
     pub(crate) fn entry(&self, address: u64) -> Option<Entry> {
-        let entry = lookup(self.root, address).or_else(|| {
+        let entry = self.lookup(address).or_else(|| {
             (self.touch(address) == Touch::Mapped)
-                .then(|| lookup(self.root, address))
+                .then(|| self.lookup(address))
                 .flatten()
         });
         entry.filter(|entry| entry.user_may_read())
+    }
+
+    fn lookup(&self, address: u64) -> Option<Entry> {
+        let region = Region(address / LARGE_PAGE_BYTES);
+        let place = usize::try_from(region.0).unwrap_or(0) % WALKED;
+        let walked = self.walked.get(place)?;
+        let table = match walked.get() {
+            Some((known, table)) if known == region => table,
+            _ => {
+                let table = small_pages(self.root, address)?;
+                walked.set(Some((region, table)));
+                table
+            }
+        };
+        table.page_of(address)
     }
 
     /// Frees a bounded part of the pages of a process that has ended; false once
     /// there is little left. Nothing reads the space any more.
     pub(crate) fn free_some(&mut self) -> bool {
         self.leave();
+        for walked in &self.walked {
+            walked.set(None);
+        }
         free_one_table(self.root, 4)
     }
 

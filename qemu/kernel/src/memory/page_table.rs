@@ -135,6 +135,12 @@ impl Table {
         unsafe { self.slot(index).write(entry.0) };
     }
 
+    /// In a table of small pages, the entry that maps `address`, if there is one.
+    pub(crate) fn page_of(self, address: u64) -> Option<Entry> {
+        let entry = self.entry(index(address, 1));
+        entry.is_present().then_some(entry)
+    }
+
     fn slot(self, index: u64) -> *mut u64 {
         let offset = index.wrapping_rem(ENTRIES).wrapping_mul(8);
         physical_pointer(self.0.wrapping_add(offset)).cast()
@@ -176,8 +182,8 @@ pub(crate) fn map(
     Ok(())
 }
 
-/// The entry that maps the small page of `address`, if there is one.
-pub(crate) fn lookup(root: Table, address: u64) -> Option<Entry> {
+/// The table of small pages that `address` falls into, if there is one.
+pub(crate) fn small_pages(root: Table, address: u64) -> Option<Table> {
     let mut table = root;
     for level in [4, 3, 2] {
         let entry = table.entry(index(address, level));
@@ -186,8 +192,7 @@ pub(crate) fn lookup(root: Table, address: u64) -> Option<Entry> {
         }
         table = Table::at(entry.address());
     }
-    let entry = table.entry(index(address, 1));
-    entry.is_present().then_some(entry)
+    Some(table)
 }
 
 /// Frees every user page below `table` (of level `level`), and the tables.
