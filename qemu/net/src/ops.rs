@@ -173,7 +173,8 @@ impl<D: FrameDevice> NetStack<D> {
         }
     }
 
-    /// Queues bytes for sending; `poll` sends them.
+    /// Queues bytes for sending; the next `poll` but one sends them, or the next one with
+    /// whatever else makes the socket transmit: the end that follows an answer rides on it.
     pub fn send(&mut self, id: SocketId, bytes: &[u8]) -> Sent {
         let Some(slot) = self.held(id) else {
             return Sent::Stale;
@@ -187,7 +188,7 @@ impl<D: FrameDevice> NetStack<D> {
             }
             Ok(count) => {
                 slot.settle_wait(Notice::Writable);
-                self.wants_transmit(id.index);
+                self.pool.hold(id.index);
                 Sent::Bytes(count)
             }
             Err(_) if connecting => {

@@ -24,6 +24,14 @@ fn transmitters(port: PortIndex) -> ListName {
     ListName(u16::from(port.0))
 }
 
+/// Sockets that were given something to send since a poll, and one poll before: see
+/// [`Pool::hold`].
+const HELD: [ListName; 2] = [ListName(PORTS), ListName(PORTS + 1)];
+
+/// Lists of [`transmitters`].
+const PORTS: u16 = 16;
+const _: () = assert!(PORTS as usize == PORTS_MAX);
+
 /// Sockets that wait in `account`'s backlog for `accept`, oldest first.
 pub(crate) fn backlog(account: u8) -> ListName {
     ListName(
@@ -64,8 +72,10 @@ pub(crate) enum Victim {
 pub(crate) struct Pool {
     slots: Vec<Slot>,
     pub(crate) lists: Lists,
-    /// Sockets that may have something to send, one list a port.
+    /// Sockets that may have something to send: one list a port, and those held.
     transmit: Lists,
+    /// Which of [`HELD`] takes newcomers.
+    holding: usize,
     /// What is to be reported.
     pub(crate) ready: Ready,
     pub(crate) flows: FlowTable,
@@ -92,7 +102,8 @@ impl Pool {
                 .map(|_| Slot::new(config.rx_bytes, config.tx_bytes))
                 .collect(),
             lists,
-            transmit: Lists::new(count, u16::try_from(PORTS_MAX).unwrap_or(u16::MAX)),
+            transmit: Lists::new(count, PORTS.saturating_add(2)),
+            holding: 0,
             ready: Ready::new(count),
             flows: FlowTable::new(count, [tweak, key ^ u64::MAX]),
             timers: Timers::new(count),
@@ -162,6 +173,30 @@ impl Pool {
         }
     }
 
+    /// Lets a socket that was just given something to send wait for one poll: if its process
+    /// closes it when it hears that all was taken, text and end leave in one segment. What it
+    /// wanted to transmit already, an acknowledgement as a rule, rides along.
+    pub(crate) fn hold(&mut self, index: u16) {
+        let is_held = self
+            .transmit
+            .list_of(index)
+            .is_some_and(|list| HELD.contains(&list));
+        if !is_held && let Some(&list) = HELD.get(self.holding) {
+            self.transmit.append(list, index);
+        }
+    }
+
+    /// Lets those transmit that were held at the last poll; whether any are held still.
+    pub(crate) fn end_holds(&mut self) -> bool {
+        let newer = HELD.get(self.holding).copied();
+        self.holding ^= 1;
+        let older = HELD.get(self.holding).copied();
+        while let Some(index) = older.and_then(|list| self.transmit.pop_first(list)) {
+            self.wants_transmit(index);
+        }
+        newer.is_some_and(|list| self.transmit.len(list) > 0)
+    }
+
     /// Moves a socket to `list`, keeping the counts of closing sockets.
     pub(crate) fn move_to(&mut self, list: ListName, index: u16) {
         let before = self.lists.list_of(index);
@@ -175,13 +210,13 @@ impl Pool {
     }
 
     /// Puts a socket last among those that its port lets transmit, unless it is
-    /// one of them.
+    /// one of them. It is held no longer.
     pub(crate) fn wants_transmit(&mut self, index: u16) {
         let Some(slot) = self.slot(index).filter(|slot| slot.phase != Phase::Free) else {
             return;
         };
         let port = transmitters(slot.port);
-        if self.transmit.list_of(index).is_none() {
+        if self.transmit.list_of(index) != Some(port) {
             self.transmit.append(port, index);
         }
     }

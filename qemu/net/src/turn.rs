@@ -43,7 +43,8 @@ impl<D: FrameDevice> NetStack<D> {
     /// transmits on each transport within `budget`.
     pub fn poll(&mut self, now: Instant, budget: PollBudget) -> Polled {
         self.now = self.now.max(now);
-        let mut more_work = self.expire_timers();
+        let is_holding = self.pool.end_holds();
+        let mut more_work = self.expire_timers() | is_holding;
         let next_answer = self.repeat_answers();
         let mut left = [Left::default(); PORTS_MAX];
         for (at, left) in (0_u8..).zip(left.iter_mut()).take(self.ports.len()) {

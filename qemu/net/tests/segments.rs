@@ -12,7 +12,7 @@ mod common;
 
 use common::frames::parse;
 use common::{World, config};
-use harness_net::{Recv, Sent, SocketId};
+use harness_net::{PollBudget, Recv, Sent, SocketId};
 use smoltcp::iface::SocketHandle;
 
 /// When the process ends its side.
@@ -90,6 +90,24 @@ fn answers_take_as_few_segments_as_they_can() {
         with_end.push(0);
         assert_eq!(shape(bytes, Close::Later), (with_end, true));
     }
+}
+
+/// A process hears that all of its answer was taken, and closes: an entry later.
+#[test]
+fn an_end_that_follows_at_once_rides_on_the_answer() {
+    let mut world = World::new(config());
+    let (_, socket) = asked(&mut world);
+    world.wire.borrow_mut().seen = Some(Vec::new());
+    assert_eq!(world.stack.send(socket, &[7; 100]), Sent::Bytes(100));
+    let polled = world.stack.poll(world.now(), PollBudget::TURN);
+    assert!(polled.more_work, "what is held is not forgotten");
+    assert_eq!(world.wire.borrow().seen.as_deref(), Some(&[][..]));
+    world.stack.close(socket);
+    world.poll_stack();
+    let seen = world.wire.borrow_mut().seen.take().unwrap();
+    let segments: Vec<_> = seen.iter().filter_map(|frame| parse(frame)).collect();
+    let shapes: Vec<_> = segments.iter().map(|s| (s.payload.len(), s.fin)).collect();
+    assert_eq!(shapes, [(100, true)]);
 }
 
 #[test]

@@ -337,6 +337,8 @@ fn a_frame_waits_for_eight_segments_of_many_senders() {
         for socket in sockets {
             assert_eq!(logged.stack.send(socket, &[7; 4_000]), Sent::Bytes(4_000));
         }
+        // They are held for one poll, in case their ends follow.
+        logged.poll();
         let (until, then) = logged.patience(after);
         assert!(until <= 8, "{until} segments came before it");
         assert_eq!(then, 0, "its answer waited");

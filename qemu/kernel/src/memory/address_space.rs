@@ -15,9 +15,7 @@ use capos_config::ring::RING_VADDR;
 use super::frames::{self, Frame, OutOfFrames};
 use super::kernel_map;
 use super::layout::{LARGE_PAGE_BYTES, PAGE_BYTES};
-use super::page_table::{
-    Access, Entry, Table, free_one_table, free_user_tables, map, small_pages,
-};
+use super::page_table::{Access, Entry, Table, free_one_table, free_user_tables, map, small_pages};
 use super::ring_page::RingPage;
 use crate::cpu;
 
