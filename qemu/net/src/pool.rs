@@ -161,9 +161,7 @@ impl Pool {
         slot.recycle();
         self.flows.remove(index);
         self.timers.set(index, None);
-        if cfg!(not(feature = "broken-kept-queue")) {
-            self.transmit.unlink(index);
-        }
+        self.transmit.unlink(index);
         self.ready.remove(Source::Socket(index));
         self.move_to(FREE, index);
         let is_charged = self.accounts.discharge(account);

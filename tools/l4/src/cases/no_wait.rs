@@ -9,6 +9,7 @@ use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::frames::capture::{self, Captured};
 use crate::frames::flow::status;
+use crate::frames::peer::patience;
 use crate::frames::{Flags, Peer};
 use crate::guest::Guest;
 use crate::http::{self, Wire as Connection};
@@ -86,7 +87,7 @@ fn unacknowledged(
     let mut flow = peer.connect(port, 7)?;
     let request = flow.data(&http::once("GET", target));
     peer.send(&request)?;
-    let deadline = Instant::now() + session.patience();
+    let deadline = patience();
     let (mut answer, mut segments, mut ended) = (Vec::new(), 0, false);
     while answer.len() < expected {
         let Some(segment) = peer.receive(deadline)? else {

@@ -21,10 +21,13 @@ pub(crate) const CASE: Case = Case {
     wires: Wires::All(&[Wire::Frames]),
     run,
     controls: &[Control {
-        name: "kept-queue",
-        breaks: "a freed socket stays in the queue of the transport that it had",
-        sabotage: Sabotage::Kernel("broken-kept-queue"),
-        must_fail: "every local probe inside the guest is answered 200",
+        name: "no-provider",
+        breaks: "the provider lane is missing, as if the stalled card had silenced it",
+        sabotage: Sabotage::Manifest {
+            of: "three-lanes",
+            instead: "no-provider",
+        },
+        must_fail: "every provider probe is answered 200",
     }],
 };
 
@@ -33,7 +36,7 @@ const SEED: u64 = 0x5eed_0006;
 /// and so few sockets are left that the next owners soon have theirs.
 const CONNECTIONS: usize = 900;
 /// How long the card stands still at least.
-const STALLED_FOR: Duration = Duration::from_secs(5);
+const STALLED_FOR: Duration = Duration::from_secs(6);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let (peer, backend) = Peer::open()?;
@@ -83,6 +86,8 @@ fn stall(attacker: &mut Attacker, abort: bool) -> Result<Vec<Flow>, Failure> {
         attacker.send(&segment)?;
     }
     if abort {
+        // Those that the card could send nothing of first: theirs are the next places taken.
+        flows.reverse();
         attacker.reset(&flows)?;
     }
     Ok(flows)
