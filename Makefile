@@ -31,7 +31,7 @@ GUEST_LIBS := -p harness-kernel -p ingress-probe -p hostile
 HOST := $(HOST_ONLY) $(GUEST_LIBS)
 SMALL := thumbv7em-none-eabi
 BROKEN := broken-lane-from-header broken-leak-on-cancel
-BROKEN_KERNEL := broken-endless-entry broken-any-cookie broken-nagle
+BROKEN_KERNEL := broken-endless-entry broken-any-cookie broken-nagle broken-lone-end
 SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
 	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
 

@@ -179,7 +179,9 @@ impl Pool {
             .transmit
             .list_of(index)
             .is_some_and(|list| HELD.contains(&list));
-        if !is_held && let Some(&list) = HELD.get(self.holding) {
+        if cfg!(feature = "broken-lone-end") {
+            self.wants_transmit(index);
+        } else if !is_held && let Some(&list) = HELD.get(self.holding) {
             self.transmit.append(list, index);
         }
     }

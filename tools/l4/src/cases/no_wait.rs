@@ -25,18 +25,28 @@ pub(crate) const CASE: Case = Case {
     need: Need::Nothing,
     wires: Wires::All(&[Wire::Frames, Wire::Tap]),
     run,
-    controls: &[Control {
-        name: "nagle",
-        breaks: "a short segment waits until everything before it is acknowledged",
-        sabotage: Sabotage::Kernel("broken-nagle"),
-        must_fail: "is answered without an acknowledgement",
-    }],
+    controls: &[
+        Control {
+            name: "nagle",
+            breaks: "a short segment waits until everything before it is acknowledged",
+            sabotage: Sabotage::Kernel("broken-nagle"),
+            must_fail: "is answered without an acknowledgement",
+        },
+        Control {
+            name: "lone-end",
+            breaks: "an answer leaves before its connection can be closed",
+            sabotage: Sabotage::Kernel("broken-lone-end"),
+            must_fail: "its end rides on the last data",
+        },
+    ],
 };
 
 /// Answers of one, two, three and more segments.
 const TARGETS: [&str; 4] = ["/healthz", "/api/ingress", "/", "/app.js"];
 /// What the guest sends of an answer before any of it is acknowledged: its socket's buffer.
 const UNACKNOWLEDGED_BYTES: usize = 4_096;
+/// Times that each target is asked for by hand.
+const ATTEMPTS: u16 = 5;
 /// What a segment holds.
 const SEGMENT_BYTES: usize = 1_460;
 /// Requests of each target on one connection: more than the host's TCP acknowledges at once
@@ -65,12 +75,55 @@ fn by_hand(session: &mut Session<'_>) -> Result<(), Failure> {
         counting: Counting::AtMost,
         ..ClientCounts::default()
     };
-    for (port, target) in (10_000..).zip(TARGETS) {
+    for (number, target) in (0..).zip(TARGETS) {
         session.step(format!("{target}, and not a word"));
-        unacknowledged(session, &mut peer, port, target)?;
-        clients.lane(Lane::Anonymous).status(200, 1);
+        let mut ends = Ends::default();
+        for attempt in 0..ATTEMPTS {
+            let port = 10_000 + number * 100 + attempt;
+            ends.count(unacknowledged(session, &mut peer, port, target)?);
+            clients.lane(Lane::Anonymous).status(200, 1);
+        }
+        // An interrupt between two entries of the service lets an answer go without its end.
+        session.check(
+            format!("{target}: its end rides on the last data"),
+            ends.alone <= ends.with_data,
+            format_args!("{ends:?}"),
+        );
+        session.figure(
+            format!("{target}, nothing acknowledged"),
+            format_args!("{ends:?}"),
+        );
     }
     session.settle(guest, &clients).map(drop)
+}
+
+/// How the answers to one target ended.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    /// On a segment that brought text.
+    with_data: usize,
+    /// In a segment of its own.
+    alone: usize,
+    /// Not before an acknowledgement: the answer is longer than the guest may send at once.
+    later: usize,
+}
+
+impl Ends {
+    fn count(&mut self, end: End) {
+        match end {
+            End::WithData => self.with_data += 1,
+            End::Alone => self.alone += 1,
+            End::Later => self.later += 1,
+        }
+    }
+}
+
+/// How one answer ended.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    WithData,
+    Alone,
+    Later,
 }
 
 fn unacknowledged(
@@ -78,7 +131,7 @@ fn unacknowledged(
     peer: &mut Peer,
     port: u16,
     target: &str,
-) -> Result<(), Failure> {
+) -> Result<End, Failure> {
     let mut whole_flow = peer.connect(port + 1_000, 7)?;
     let whole = peer
         .exchange(&mut whole_flow, &http::once("GET", target))?
@@ -115,16 +168,11 @@ fn unacknowledged(
         segments,
         expected.div_ceil(SEGMENT_BYTES),
     );
-    let end = match (whole <= UNACKNOWLEDGED_BYTES, ended) {
-        (true, true) => "its end with the last data",
-        (true, false) => "its end in a segment of its own",
-        (false, _) => "its end not before an acknowledgement",
-    };
-    session.figure(
-        format!("{target}, nothing acknowledged"),
-        format_args!("{} bytes in {segments} segments, {end}", answer.len()),
-    );
-    Ok(())
+    Ok(match (whole <= UNACKNOWLEDGED_BYTES, ended) {
+        (true, true) => End::WithData,
+        (true, false) => End::Alone,
+        (false, _) => End::Later,
+    })
 }
 
 /// The host's own TCP, and what passed on the wire.
