@@ -110,10 +110,11 @@ fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
 
 /// What HAProxy cannot tell from a broken server it answers 502 by itself.
 fn told(session: &mut Session<'_>, flooded: &Flooded) {
+    let refused = flooded.tally.of(429) + flooded.tally.of(503);
     let broken = flooded.tally.of(502) + flooded.tally.of(504);
     session.check(
         "every refusal through HAProxy is the guest's own",
-        flooded.tally.of(503) > 0 && broken == 0,
+        refused > 0 && broken == 0,
         format_args!("{:?}", flooded.tally.statuses),
     );
     session.figure(

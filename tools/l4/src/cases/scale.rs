@@ -2,7 +2,7 @@
 //! way, what a request costs beside a thousand idle ones, and a refusal with count and limit.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
@@ -36,6 +36,8 @@ const CONNECTIONS: usize = 1_024;
 /// Connections that are opened before the service is asked whether it has them all: half of
 /// what the listener's backlog holds, so that none of them has to knock again.
 const BURST: usize = 256;
+/// Longer than the service lets a head take once its lane is full.
+const HEADS_TIME: Duration = Duration::from_millis(700);
 /// How often a cost is measured: whatever else the host runs only ever adds to it, so the
 /// least is the guest's own.
 const ROUNDS: usize = 10;
@@ -208,6 +210,10 @@ fn busy(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
         open && held.len() + 1 == CONNECTIONS,
         format_args!("{} held, {SLOW_HOST:?} waited", held.len() + 1),
     );
+    // Every head has had its time, and the account's own connection has just been used: idle for
+    // longer, or among heads that are younger, it would be the one that gives way.
+    std::thread::sleep(HEADS_TIME);
+    account.ask();
     let tally = clients.lane(Lane::Anonymous);
     let newcomer = http::counted(tally, guest.public(), &http::once("GET", "/healthz"));
     session.check(
