@@ -3,7 +3,7 @@
 //! ```text
 //!  clock, accepts ──┐                                  ┌─ protected: told at once
 //!  protected's calls┼─▶ SQ ─▶ enter ─▶ CQ ─▶ inbox ────┤
-//!  4 public calls ──┘        (waits only               └─ public: told unless a protected
+//!  8 public calls ──┘        (waits only               └─ public: told unless a protected
 //!                             when idle)                  lane has something to submit
 //! ```
 //!
