@@ -58,8 +58,8 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         self.want_receive(conn);
     }
 
-    /// No permit was given (INV-REFUSALS): the peer is told so in one send, which a fresh socket has room for, and
-    /// nothing is waited for; what it sends meanwhile is for the stack to throw away.
+    /// No permit was given (INV-REFUSALS): the peer is told so in one send, which a fresh socket has
+    /// room for, and nothing is waited for; what it sends meanwhile is for the stack to throw away.
     fn refuse(&mut self, conn: ConnId, (lane, refusal): (Lane, PermitRefusal), now: Now) {
         let usage = ConnectionUse::new(lane, Owner(conn.to_word()));
         self.reset_record(conn, usage, None);

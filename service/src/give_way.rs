@@ -27,7 +27,7 @@ use ingress_ledger::{Instant, Lane, PermitRefusal, Span};
 use crate::ids::ConnId;
 use crate::record::{Phase, Record};
 use crate::server::{Ending, Now, Server};
-use crate::table::list_of;
+use crate::table::{LANE_LISTS, list_of};
 
 /// How long a connection may ask for nothing.
 ///
@@ -44,10 +44,11 @@ pub(crate) const BODY_GRACE: Span = Span::from_secs(1);
 /// How long a part of an answer may take: two round trips of a distant client.
 pub(crate) const ANSWER_GRACE: Span = Span::from_millis(500);
 
-const STANDINGS: usize = 7;
+/// As many as [`Standing`] has variants.
+const STANDINGS: usize = Standing::Told as usize + 1;
 
 /// Lists of connections by age: one for each standing on each lane.
-pub(crate) const AGE_LISTS: usize = STANDINGS * 3;
+pub(crate) const AGE_LISTS: usize = STANDINGS * LANE_LISTS as usize;
 
 /// What a connection that holds a permit does, as far as giving way goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl Standing {
     /// The list of those of that standing on a lane.
     pub(crate) const fn list(self, lane: Lane) -> u16 {
         (self as u16)
-            .saturating_mul(3)
+            .saturating_mul(LANE_LISTS)
             .saturating_add(list_of(lane))
     }
 
@@ -159,7 +160,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         Some(oldest.since.after(ANSWER_GRACE))
     }
 
-    /// Closes the oldest idler of a lane, whoever needs its place; whether there was one.
+    /// Closes the oldest idler of a lane, as a drain does; whether there was one.
     pub(crate) fn close_oldest_idler(&mut self, lane: Lane) -> bool {
         let oldest = self
             .overdue(Standing::Silent, lane)

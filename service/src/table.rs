@@ -10,7 +10,8 @@ use crate::ids::{ConnId, Slot};
 use crate::output::Source;
 use crate::record::{Phase, Record};
 
-const LANE_LISTS: usize = 3;
+/// Lists of one kind: one for each lane, numbered by [`list_of`].
+pub(crate) const LANE_LISTS: u16 = 3;
 
 /// All memory of a server with `CONNS` connection records and `SLOTS` serving slots.
 ///
@@ -24,7 +25,7 @@ pub struct Buffers<const CONNS: usize, const SLOTS: usize> {
     notes: [Area<NOTE_AREA>; CONNS],
     slots: [Area<SLOT_AREA>; SLOTS],
     /// Connections with something for the caller to do, a list for each lane.
-    pub(crate) ready: Chains<CONNS, LANE_LISTS>,
+    pub(crate) ready: Chains<CONNS, { LANE_LISTS as usize }>,
     /// Connections that may have to give way, by standing, oldest first; see `give_way`.
     pub(crate) ages: Chains<CONNS, AGE_LISTS>,
     /// Free records that were used before.
