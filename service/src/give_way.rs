@@ -45,6 +45,10 @@ pub(crate) const BODY_GRACE: Span = Span::from_secs(1);
 pub(crate) const ANSWER_GRACE: Span = Span::from_millis(500);
 
 /// As many as [`Standing`] has variants.
+/// From when on an answer counts as one that is not being read: a busy service has its answers taken
+/// in a fraction of this.
+const UNREAD: Span = Span::from_millis(100);
+
 const STANDINGS: usize = Standing::Told as usize + 1;
 
 /// Lists of connections by age: one for each standing on each lane.
@@ -139,6 +143,17 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Whether a newcomer to the lane would find neither a permit nor anybody to give way.
     pub(crate) fn is_crowded(&self, lane: Lane) -> bool {
         !self.state.permits.can_admit(lane) && self.next_to_give_way(lane).is_none()
+    }
+
+    /// Whether permits of a full lane come back by themselves: requests wait for the slots of answers
+    /// that are not being read, and each of these gives its permit up with its slot. Newcomers wait
+    /// in the backlog until then, since a refusal would tell them to go for a moment's sake.
+    pub(crate) fn is_turning_over(&self, lane: Lane, now: Instant) -> bool {
+        self.next_slot_at(lane).is_some()
+            && self
+                .first_of(Standing::Served, lane)
+                .is_some_and(|oldest| oldest.since.after(UNREAD) <= now)
+            && self.next_to_give_way(lane).is_none()
     }
 
     /// Has answers of the lane that are not being read give way until as many slots are on their way

@@ -75,7 +75,8 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
     }
 
     /// Whether another accept may be started on that lane's listener now: the lane takes connections,
-    /// what it brings could be refused with an answer, and has a record.
+    /// what it brings could be refused with an answer, has a record, and need not wait for a permit
+    /// that is on its way back.
     #[must_use]
     pub fn may_accept(&self, lane: Lane, now: Now) -> bool {
         let at = now.unwrap_or(self.state.clock);
@@ -87,6 +88,11 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
                 .state
                 .permits
                 .can_answer_refusals(lane, Connections::new(on_their_way))
+            && (self
+                .state
+                .permits
+                .has_room(lane, Connections::new(on_their_way))
+                || !self.is_turning_over(lane, at))
     }
 
     /// Starts an accept on that lane's listener, if it [may be](Server::may_accept): what it will bring

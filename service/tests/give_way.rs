@@ -259,6 +259,32 @@ fn an_answer_that_is_not_read_gives_its_slot_up_to_whoever_waits() {
     wire.finish();
 }
 
+/// The lane is full of unread answers and of those that wait for their slots: a newcomer is accepted
+/// when the first of these have had their time, and not refused before.
+#[test]
+fn newcomers_to_a_lane_that_turns_over_wait_to_be_accepted() {
+    let mut wire = Wire::tight(&["ingress_public_slots=2", "ingress_public_conns=4"]);
+    for _ in 0..2 {
+        stall(&mut wire, Anonymous, GET);
+    }
+    let may_accept = |wire: &mut Wire| {
+        let now = wire.now();
+        wire.server.may_accept(Anonymous, now)
+    };
+    for _ in 0..2 {
+        let waiting = wire.connect(Anonymous);
+        wire.send(waiting, GET);
+    }
+    assert!(may_accept(&mut wire), "answers may still be taken at once");
+    wire.pass_ms(ANSWER_MS / 2);
+    assert!(!may_accept(&mut wire));
+    wire.pass_ms(ANSWER_MS / 2);
+    assert!(may_accept(&mut wire), "two have given way");
+    let newcomer = wire.connect(Anonymous);
+    assert_eq!(wire.ask(newcomer, GET).status, 200);
+    wire.finish();
+}
+
 #[test]
 fn without_a_queue_whoever_comes_next_is_served() {
     let mut wire = Wire::tight(&["ingress_public_slots=1", "ingress_public_queue=0"]);

@@ -134,6 +134,12 @@ impl<'a> ConnectionPermits<'a> {
         self.partition.check(lane, 1).is_ok()
     }
 
+    /// Whether there is room for so many more connections of `lane` now. Counts nothing.
+    #[must_use]
+    pub fn has_room(&self, lane: Lane, more: Connections) -> bool {
+        self.partition.check(lane, u64::from(more.count())).is_ok()
+    }
+
     /// Whether a connection of `lane` would be admitted now, and if not, why. Counts nothing.
     ///
     /// # Errors
