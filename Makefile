@@ -22,7 +22,7 @@ ARGS ?=
 
 # Which package brings which program; `setup` installs those whose program is missing.
 NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl setpriv:util-linux cc:build-essential
-NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest ip:iproute2 nft:nftables
+NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest hping3:hping3 ip:iproute2 nft:nftables
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
 GUEST_FEATURES := --features remote-session-web-ui/capos,hostile/guest

@@ -22,7 +22,7 @@ pub(crate) const CASE: Case = Case {
     name: "lane-order",
     title: "beside every load on the public lane the probe comes first, and the lane serves",
     suite: Suite::Attack,
-    need: Need::Programs(&["wrk", "slowhttptest"]),
+    need: Need::Programs(&["wrk", "slowhttptest", "hping3"]),
     wires: Wires::All(&[Wire::Tap]),
     run,
     controls: &[Control {
@@ -32,13 +32,16 @@ pub(crate) const CASE: Case = Case {
             of: "three-lanes",
             instead: "swapped-listeners",
         },
-        must_fail: "95 of 100 public requests are answered 200",
+        must_fail: "public requests are answered 200, 95 of 100",
     }],
 };
 
 /// Ten probes and two public requests a second.
 const PROBE_PACE: Duration = Duration::from_millis(100);
 const PUBLIC_PACE: Duration = Duration::from_millis(500);
+/// Public requests that may fail however few there are: those of the moment in which a load fills
+/// the lane, before whoever fills it has had its time.
+const UNLUCKY: usize = 2;
 /// The longest time without an answer, in time that the host gave.
 const GAP: Duration = Duration::from_millis(250);
 
@@ -106,8 +109,8 @@ fn tell(session: &mut Session<'_>, name: &str, loaded: &Beside, idle: &Beside) {
     loaded.probe.judge(session, name);
     let (served, asked) = (loaded.public.healthy(), loaded.public.samples.len());
     session.check(
-        format!("{name}: 95 of 100 public requests are answered 200"),
-        asked > 0 && served * 100 >= asked * 95,
+        format!("{name}: public requests are answered 200, 95 of 100"),
+        served > 0 && asked - served <= (asked / 20).max(UNLUCKY),
         format_args!("{served} of {asked}: {:?}", loaded.public.tally),
     );
     let gap = loaded.probe.longest_gap();

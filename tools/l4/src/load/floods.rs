@@ -12,7 +12,7 @@ use crate::lane::Lane;
 use crate::load::busy::Busy;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::tool::slowhttptest::{self, Mode};
-use crate::tool::wrk;
+use crate::tool::{hping3, wrk};
 
 /// How often a slow client does anything.
 const PACE: Duration = Duration::from_millis(100);
@@ -34,6 +34,8 @@ pub(crate) enum Load {
     Slow(Slowness, usize),
     /// Requests for connections, from addresses that never answer, so many a second.
     Requests(u32),
+    /// The same, as fast as the host can.
+    RequestFlood,
 }
 
 impl Load {
@@ -60,7 +62,7 @@ impl Load {
         ("connection requests, 5,000 a second", Self::Requests(5_000)),
         (
             "connection requests, as fast as the host can",
-            Self::Requests(u32::MAX),
+            Self::RequestFlood,
         ),
     ];
 
@@ -107,6 +109,7 @@ impl Load {
                 let packets = Kind::SpoofedSyn.packets(port, Sources::Many);
                 attack::flood(|packet| sender.send(packet), &packets, rate, time);
             }
+            Self::RequestFlood => hping3::flood(guest.public(), time).map(drop)?,
         }
         Ok(Tally::default())
     }

@@ -1,6 +1,7 @@
 //! Outside programs that attack or serve the guest, run with a time limit and read strictly.
 
 pub(crate) mod haproxy;
+pub(crate) mod hping3;
 pub(crate) mod slowhttptest;
 pub(crate) mod wrk;
 
