@@ -1,6 +1,7 @@
 //! What one client's outgoing connections can take from another's.
 #![allow(
     clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
     clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "a test may panic, and that is how it fails"
