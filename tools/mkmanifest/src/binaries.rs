@@ -87,7 +87,7 @@ fn read(path: &Path, name: &At<String>) -> Result<Vec<u8>, Refused> {
                     .into()
                 }
             }
-            FileFault::FileTooLarge { .. } => Fault::from(fault),
+            FileFault::FileTooLarge { .. } | FileFault::IsAnInput { .. } => Fault::from(fault),
         };
         Refused::new(name.at.clone(), fault)
     })

@@ -1,8 +1,10 @@
-//! Reads a file whole, up to a bound: a path may lead to a device that has no end.
+//! Reads a file whole, up to a bound: a path may lead to a device that has no end. Writes one
+//! whole or not at all, and never over what it was made from.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use crate::error::{FileFault, ManifestError};
 
@@ -35,6 +37,46 @@ pub(crate) fn read_bounded(file: &Path, limit: usize) -> Result<Vec<u8>, FileFau
 /// It cannot be read, or has more than [`PROGRAM_BYTES_MAX`] bytes.
 pub fn read_program(file: &Path) -> Result<Vec<u8>, ManifestError> {
     read_bounded(file, PROGRAM_BYTES_MAX).map_err(|fault| ManifestError::whole(file, fault))
+}
+
+/// Gives a file these bytes: written beside it and renamed, so that a reader finds the old ones or
+/// the new ones and a failure leaves the old. What is no regular file (a device, a pipe) is written
+/// to. `inputs` are the files that the bytes were made from.
+///
+/// # Errors
+/// [`FileFault::IsAnInput`] if the file is one of the inputs, under whatever name or link, or
+/// [`FileFault::Io`].
+pub fn replace(file: &Path, bytes: &[u8], inputs: &[PathBuf]) -> Result<(), ManifestError> {
+    let fault = |fault| ManifestError::whole(file, fault);
+    let old = fs::metadata(file).ok();
+    if let Some(input) = old.as_ref().and_then(|old| same_file(old, inputs)) {
+        let input = input.to_owned();
+        return Err(fault(FileFault::IsAnInput { input }));
+    }
+    let written = match old {
+        Some(old) if !old.is_file() => fs::write(file, bytes),
+        _ => write_beside(file, bytes),
+    };
+    written.map_err(|error| fault(FileFault::Io(error)))
+}
+
+fn same_file<'a>(old: &Metadata, inputs: &'a [PathBuf]) -> Option<&'a Path> {
+    let identity = |file: &Metadata| (file.dev(), file.ino());
+    inputs
+        .iter()
+        .find(|input| fs::metadata(input).is_ok_and(|input| identity(&input) == identity(old)))
+        .map(PathBuf::as_path)
+}
+
+/// A link is followed, so that it stays one.
+fn write_beside(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let beside = target.with_file_name(name);
+    fs::write(&beside, bytes)
+        .and_then(|()| fs::rename(&beside, &target))
+        .inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
 #[cfg(test)]

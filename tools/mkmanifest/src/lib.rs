@@ -23,6 +23,7 @@ mod image;
 mod lanes;
 mod location;
 mod model;
+mod output;
 mod package;
 mod parse;
 mod policy;
@@ -38,11 +39,12 @@ pub use error::{
     ProcessFault,
 };
 pub use export::export;
-pub use files::{MANIFEST_BYTES_MAX, PROGRAM_BYTES_MAX, read_program};
+pub use files::{MANIFEST_BYTES_MAX, PROGRAM_BYTES_MAX, read_program, replace};
 pub use image::loaded_bytes;
 pub use location::{At, Location};
 pub use model::{Grant, GrantKind, Manifest, Marker, Process, Service, System};
-pub use package::{IMAGE_BYTES_MAX, LaneRules, Options, build, check, check_manifest};
+pub use output::{finish, print, print_bytes, print_error, refused};
+pub use package::{IMAGE_BYTES_MAX, LaneRules, Options, build, check, check_manifest, inputs};
 pub use parse::{parse, read};
 pub use policy::{clamps, policy};
 pub use record::policy_record;

@@ -25,3 +25,23 @@ pub struct At<T> {
     /// Its place.
     pub at: Location,
 }
+
+/// Where the lines of a file end: a place is found without reading the file again.
+pub(crate) struct Lines {
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    pub(crate) fn of(text: &str) -> Self {
+        Self {
+            ends: text.match_indices('\n').map(|(at, _)| at).collect(),
+        }
+    }
+
+    /// The line of a byte offset, from 1.
+    pub(crate) fn line_of(&self, offset: usize) -> usize {
+        self.ends
+            .partition_point(|end| *end < offset)
+            .saturating_add(1)
+    }
+}

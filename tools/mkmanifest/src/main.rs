@@ -7,6 +7,7 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use mkmanifest::complain;
 
 /// Compiles boot manifests from TOML and checks their lane rules.
 #[derive(Parser)]
@@ -26,18 +27,22 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(refusal) => return mkmanifest::refused(&refusal),
+    };
+    let outcome = match command {
         Command::Build(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Export(command) => command.run(),
         Command::Policy(command) => command.run(),
         Command::Show(command) => command.run(),
     };
-    match outcome {
+    mkmanifest::finish(match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            complain!("{error}");
             ExitCode::FAILURE
         }
-    }
+    })
 }

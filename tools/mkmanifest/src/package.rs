@@ -1,6 +1,6 @@
 //! Makes the boot package: one message of one segment, checked before it is written.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use capnp::message::{Builder, HeapAllocator};
 use capos_config::manifest::FromCueValue;
@@ -64,6 +64,20 @@ pub fn build(file: &Path, binaries: &Binaries, options: Options) -> Result<Vec<u
         ));
     }
     Ok(package)
+}
+
+/// The files that [`build`] reads: the manifest and the binaries that it names.
+///
+/// # Errors
+/// As [`parse::read`].
+pub fn inputs(file: &Path, binaries: &Binaries) -> Result<Vec<PathBuf>, ManifestError> {
+    let manifest = parse::read(file)?;
+    let programs = tree::binary_names(&manifest);
+    Ok(programs
+        .into_iter()
+        .map(|name| binaries.path(&name.value))
+        .chain([file.to_owned()])
+        .collect())
 }
 
 /// Checks a manifest file without its binaries, and gives it back read.

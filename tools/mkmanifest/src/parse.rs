@@ -1,5 +1,6 @@
 //! Reads a manifest's TOML into the model; unknown fields and words are refused here.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use capos_config::manifest::FromCueValue;
@@ -9,9 +10,9 @@ use toml::de::DeTable;
 
 use crate::error::{FieldFault, ManifestError, ProcessFault};
 use crate::files::{MANIFEST_BYTES_MAX, read_bounded};
-use crate::location::{At, Location};
+use crate::location::{At, Lines, Location};
 use crate::model::{Grant, GrantKind, Manifest, Marker, Process, Service, System};
-use crate::reader::{Refused, Table, Value, line_of};
+use crate::reader::{Refused, Table, Value};
 
 /// Reads one manifest file.
 ///
@@ -33,15 +34,16 @@ pub fn read(file: &Path) -> Result<Manifest, ManifestError> {
 /// # Errors
 /// As [`read`], less those of the file system.
 pub fn parse(file: &Path, text: &str) -> Result<Manifest, ManifestError> {
+    let lines = Lines::of(text);
     let root = DeTable::parse(text).map_err(|error| ManifestError {
         file: file.to_owned(),
         at: error.span().map(|span| Location {
-            line: line_of(text, span.start),
+            line: lines.line_of(span.start),
             field: String::new(),
         }),
         fault: Box::new(FieldFault::Syntax(error.message().to_owned()).into()),
     })?;
-    manifest(file, Table::root(text, root.get_ref())).map_err(|refused| refused.of(file))
+    manifest(file, Table::root(&lines, root.get_ref())).map_err(|refused| refused.of(file))
 }
 
 fn manifest(file: &Path, mut root: Table<'_>) -> Result<Manifest, Refused> {
@@ -95,12 +97,24 @@ fn system(mut table: Table<'_>) -> Result<System, Refused> {
         system.exit_when_service_exits = Some(value.string()?);
     }
     if let Some(value) = table.take("admin_transports") {
-        for element in value.list()? {
-            system.admin_transports.push(transport(&element)?.value);
-        }
+        system.admin_transports = admin_transports(&value)?;
     }
     table.finish("hostname, motd, log_level, exit_when_service_exits, admin_transports")?;
     Ok(system)
+}
+
+fn admin_transports(value: &Value<'_>) -> Result<Vec<Transport>, Refused> {
+    let mut seen = HashSet::new();
+    let mut transports = Vec::new();
+    for element in value.list()? {
+        let transport = transport(&element)?.value;
+        if !seen.insert(transport) {
+            let word = transport.to_string();
+            return Err(element.refuse(FieldFault::Repeated { word }));
+        }
+        transports.push(transport);
+    }
+    Ok(transports)
 }
 
 fn log_level(value: &Value<'_>) -> Result<LogLevel, Refused> {

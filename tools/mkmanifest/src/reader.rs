@@ -9,7 +9,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Fault, FieldFault, ManifestError};
-use crate::location::{At, Location};
+use crate::location::{At, Lines, Location};
 
 /// A refusal and its place; the caller adds the file.
 pub(crate) struct Refused {
@@ -42,22 +42,22 @@ pub(crate) struct Table<'a> {
 /// One value of a manifest.
 #[derive(Clone)]
 pub(crate) struct Value<'a> {
-    text: &'a str,
+    lines: &'a Lines,
     at: Location,
     value: &'a DeValue<'a>,
 }
 
 impl<'a> Table<'a> {
     /// The root table of a parsed file.
-    pub(crate) fn root(text: &'a str, table: &'a DeTable<'a>) -> Self {
+    pub(crate) fn root(lines: &'a Lines, table: &'a DeTable<'a>) -> Self {
         let at = Location {
             line: 1,
             field: String::new(),
         };
-        Self::new(text, at, table)
+        Self::new(lines, at, table)
     }
 
-    fn new(text: &'a str, at: Location, table: &'a DeTable<'a>) -> Self {
+    fn new(lines: &'a Lines, at: Location, table: &'a DeTable<'a>) -> Self {
         let mut spanned: Vec<_> = table.iter().collect();
         spanned.sort_by_key(|(key, _)| key.span().start);
         let entries = spanned
@@ -65,11 +65,11 @@ impl<'a> Table<'a> {
             .map(|(key, value)| {
                 let name = key.get_ref().to_string();
                 let location = Location {
-                    line: line_of(text, key.span().start),
+                    line: lines.line_of(key.span().start),
                     field: join(&at.field, &name),
                 };
                 let value = Value {
-                    text,
+                    lines,
                     at: location,
                     value: value.get_ref(),
                 };
@@ -170,7 +170,7 @@ impl<'a> Value<'a> {
             .value
             .as_table()
             .ok_or_else(|| self.wrong_type("a table"))?;
-        Ok(Table::new(self.text, self.at.clone(), table))
+        Ok(Table::new(self.lines, self.at.clone(), table))
     }
 
     /// A list, each element named by its index.
@@ -183,9 +183,9 @@ impl<'a> Value<'a> {
             .iter()
             .enumerate()
             .map(|(index, element)| Value {
-                text: self.text,
+                lines: self.lines,
                 at: Location {
-                    line: line_of(self.text, element.span().start),
+                    line: self.lines.line_of(element.span().start),
                     field: format!("{}[{index}]", self.at.field),
                 },
                 value: element.get_ref(),
@@ -200,16 +200,6 @@ impl<'a> Value<'a> {
             at: self.at.clone(),
         }
     }
-}
-
-/// The line of a byte offset, from 1.
-pub(crate) fn line_of(text: &str, offset: usize) -> usize {
-    let before = text.as_bytes().get(..offset).unwrap_or(text.as_bytes());
-    before
-        .iter()
-        .filter(|byte| **byte == b'\n')
-        .count()
-        .saturating_add(1)
 }
 
 fn join(path: &str, name: &str) -> String {

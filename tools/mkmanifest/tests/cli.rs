@@ -124,18 +124,6 @@ fn no_path_without_an_end_is_read_on() {
 }
 
 #[test]
-fn build_does_not_overwrite_its_manifest() {
-    let here = directory("cli-overwrite");
-    let err = fails(&here, &["build", "x.toml", "--out", "./x.toml"]);
-    assert!(
-        err.contains("the package would overwrite its manifest"),
-        "{err}"
-    );
-    let left = std::fs::read_to_string(here.path().join("x.toml")).unwrap();
-    assert_eq!(left, VALID);
-}
-
-#[test]
 fn check_shows_the_policy_and_refuses_in_one_line() {
     let here = directory("cli-check");
     let (out, _) = succeeds(&here, &["check", "x.toml"]);
@@ -278,4 +266,129 @@ fn the_policy_record_says_what_the_service_would_serve_under() {
     ] {
         assert!(line.contains(&part), "{part} in {line}");
     }
+}
+
+#[test]
+fn no_input_is_written_over_under_whatever_name() {
+    let here = directory("cli-inputs");
+    let at = |name: &str| here.path().join(name);
+    here.write("kernel", &program(0x92));
+    std::fs::create_dir(at("folder")).unwrap();
+    std::os::unix::fs::symlink(at("probe"), at("link")).unwrap();
+    std::os::unix::fs::symlink(here.path(), at("folder/up")).unwrap();
+    std::fs::hard_link(at("probe"), at("hard")).unwrap();
+    for (out, input) in [
+        ("x.toml", "./x.toml"),
+        ("./remote-session-web-ui", "./remote-session-web-ui"),
+        ("probe", "probe"),
+        ("link", "probe"),
+        ("hard", "probe"),
+        ("folder/up/probe", "probe"),
+        ("kernel", "kernel"),
+    ] {
+        let before = std::fs::read(at(out)).unwrap();
+        let build = ["build", "./x.toml", "--out", out, "--bin-dir", "."];
+        let inputs = ["--bin", "ingress-probe=probe", "--kernel", "kernel"];
+        assert_eq!(
+            fails(&here, &[&build[..], &inputs].concat()),
+            format!(
+                "{out}: this is the input {input}, and would be lost; \
+                 name another file for the output\n"
+            )
+        );
+        assert_eq!(
+            std::fs::read(at(out)).unwrap(),
+            before,
+            "{out} is as it was"
+        );
+    }
+}
+
+#[test]
+fn an_output_is_replaced_whole_and_a_link_to_it_stays() {
+    let here = directory("cli-replace");
+    let at = |name: &str| here.path().join(name);
+    here.write("old.bin", b"old");
+    std::os::unix::fs::symlink(at("old.bin"), at("link.bin")).unwrap();
+    let build = [
+        "build",
+        "x.toml",
+        "--bin-dir",
+        ".",
+        "--bin",
+        "ingress-probe=probe",
+    ];
+    let to = |out| [&build[..], &["--out", out]].concat();
+    succeeds(&here, &to("link.bin"));
+    assert!(at("link.bin").is_symlink());
+    assert!(std::fs::metadata(at("old.bin")).unwrap().len() > 3);
+    succeeds(&here, &to("/dev/null"));
+    let left: Vec<_> = std::fs::read_dir(here.path()).unwrap().collect();
+    assert!(
+        left.iter()
+            .all(|file| !file.as_ref().unwrap().path().ends_with(".new")),
+        "{left:?}"
+    );
+}
+
+/// Runs a command with its standard output led to `to`.
+fn into(here: &Directory, arguments: &[&str], to: &str) -> (Option<i32>, String) {
+    let words = [&[env!("CARGO_BIN_EXE_mkmanifest")], arguments]
+        .concat()
+        .join(" ");
+    let output = Command::new("sh")
+        .args(["-c", &format!("({words}; echo code $? >&2) {to}")])
+        .current_dir(here.path())
+        .output()
+        .unwrap();
+    let err = text(output.stderr);
+    let (err, code) = err.rsplit_once("code ").unwrap();
+    (code.trim().parse().ok(), err.to_owned())
+}
+
+#[test]
+fn a_full_output_is_a_failure_and_a_closed_one_an_end() {
+    let here = directory("cli-output");
+    let build = "build x.toml --out x.bin --bin-dir . --bin ingress-probe=probe";
+    let commands: [&[&str]; 7] = [
+        &[build],
+        &["check", "x.toml"],
+        &["policy", "x.toml"],
+        &["export", "x.toml"],
+        &["show", "x.bin"],
+        &["--help"],
+        &["--version"],
+    ];
+    for command in commands {
+        let (code, err) = into(&here, command, "> /dev/full");
+        assert_eq!(code, Some(1), "{command:?}");
+        assert_eq!(
+            err, "standard output: No space left on device (os error 28)\n",
+            "{command:?}"
+        );
+        // The reader ends before anything is written.
+        let (code, err) = into(&here, command, "| { exec <&-; sleep 0.2; }");
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{command:?}");
+    }
+    // What is wrong is told by the exit code, read or not.
+    let (code, _) = into(&here, &["check", "x.toml", "aliased.toml"], "| true");
+    assert_eq!(code, Some(1));
+}
+
+#[test]
+fn time_is_linear_in_the_manifest_and_repeated_words_are_refused() {
+    let here = directory("cli-long");
+    let many = |list: String| VALID.replacen("[\"nic3\"]", &format!("[\n{list}]"), 1);
+    let distinct: String = (1..=60_000).map(|nic| format!("\"nic{nic}\",\n")).collect();
+    here.write("long.toml", many(distinct).as_bytes());
+    let repeated = "\"nic7\",\n\"nic7\",\n".to_owned();
+    here.write("repeated.toml", many(repeated).as_bytes());
+    let begun = std::time::Instant::now();
+    succeeds(&here, &["check", "long.toml"]);
+    let long = begun.elapsed();
+    assert!(
+        long.as_secs() < 5,
+        "{long:?}; read line by line it takes a minute"
+    );
+    assert!(fails(&here, &["check", "repeated.toml"]).contains("stands in this list already"));
 }

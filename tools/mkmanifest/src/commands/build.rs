@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mkmanifest::{FileFault, Images, ManifestError, Options};
+use mkmanifest::{Images, ManifestError, Options, say};
 
 use super::{BinaryArgs, LaneArgs};
 
@@ -29,7 +29,6 @@ pub(crate) struct Build {
 
 impl Build {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
-        self.spare_the_manifest()?;
         let kernel_bytes = match &self.kernel {
             Some(kernel) => mkmanifest::loaded_bytes(&mkmanifest::read_program(kernel)?),
             None => 0,
@@ -43,23 +42,12 @@ impl Build {
             },
             kernel_bytes,
         };
-        let package = mkmanifest::build(&self.manifest, &self.binaries.binaries(), options)?;
-        std::fs::write(&self.out, &package)
-            .map_err(|error| ManifestError::whole(&self.out, FileFault::Io(error)))?;
-        println!("{}: {} bytes", self.out.display(), package.len());
-        Ok(())
-    }
-
-    /// Refuses an output that is the input under this name or another.
-    fn spare_the_manifest(&self) -> Result<(), ManifestError> {
-        let is_manifest = match (self.out.canonicalize(), self.manifest.canonicalize()) {
-            (Ok(out), Ok(manifest)) => out == manifest,
-            _ => false,
-        };
-        if is_manifest {
-            let error = std::io::Error::other("the package would overwrite its manifest");
-            return Err(ManifestError::whole(&self.out, FileFault::Io(error)));
-        }
+        let binaries = self.binaries.binaries();
+        let package = mkmanifest::build(&self.manifest, &binaries, options)?;
+        let mut inputs = mkmanifest::inputs(&self.manifest, &binaries)?;
+        inputs.extend(self.kernel.clone());
+        mkmanifest::replace(&self.out, &package, &inputs)?;
+        say!("{}: {} bytes", self.out.display(), package.len());
         Ok(())
     }
 }

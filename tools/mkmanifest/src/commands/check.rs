@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mkmanifest::ManifestError;
+use mkmanifest::{ManifestError, complain, say};
 
 use super::LaneArgs;
 
@@ -20,12 +20,12 @@ impl Check {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
         for file in &self.manifests {
             let manifest = mkmanifest::check(file, self.lanes.rules(file))?;
-            println!("{}: ok", file.display());
+            say!("{}: ok", file.display());
             // Unchecked lanes may have no policy to show; that is the service's to say.
             if let Ok(Some(policy)) = mkmanifest::policy(&manifest) {
-                println!("  {policy}");
+                say!("  {policy}");
                 for clamped in mkmanifest::clamps(&policy) {
-                    eprintln!(
+                    complain!(
                         "warning: {}: {clamped} is cut to what the service holds",
                         file.display()
                     );

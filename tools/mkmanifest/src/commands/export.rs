@@ -24,7 +24,7 @@ impl Export {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
         let manifest = mkmanifest::check(&self.manifest, self.lanes.rules(&self.manifest))?;
         let binaries = self.with_binaries.then(|| self.binaries.binaries());
-        print!("{}", mkmanifest::export(&manifest, binaries.as_ref())?);
+        mkmanifest::print_bytes(mkmanifest::export(&manifest, binaries.as_ref())?.as_bytes());
         Ok(())
     }
 }

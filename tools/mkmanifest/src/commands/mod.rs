@@ -8,7 +8,7 @@ pub(crate) mod show;
 
 use std::path::{Path, PathBuf};
 
-use mkmanifest::{Binaries, LaneRules};
+use mkmanifest::{Binaries, LaneRules, complain};
 
 /// Where binaries come from.
 #[derive(clap::Args)]
@@ -44,7 +44,7 @@ impl LaneArgs {
         if !self.unchecked_lanes {
             return LaneRules::Checked;
         }
-        eprintln!(
+        complain!(
             "warning: {}: lane rules are not checked; the service must refuse what breaks them",
             file.display()
         );

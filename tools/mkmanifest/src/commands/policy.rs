@@ -1,9 +1,8 @@
 //! `mkmanifest policy`: the policy that a manifest resolves to, as one record.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use mkmanifest::{FileFault, LaneFault, ManifestError};
+use mkmanifest::{LaneFault, ManifestError};
 
 use super::LaneArgs;
 
@@ -21,10 +20,7 @@ impl Policy {
         let manifest = mkmanifest::check(&self.manifest, self.lanes.rules(&self.manifest))?;
         let policy = mkmanifest::policy(&manifest)?
             .ok_or_else(|| ManifestError::whole(&self.manifest, LaneFault::NoLane))?;
-        std::io::stdout()
-            .write_all(&mkmanifest::policy_record(&policy))
-            .map_err(|error| {
-                ManifestError::whole(Path::new("standard output"), FileFault::Io(error))
-            })
+        mkmanifest::print_bytes(&mkmanifest::policy_record(&policy));
+        Ok(())
     }
 }

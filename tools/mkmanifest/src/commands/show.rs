@@ -14,7 +14,7 @@ pub(crate) struct Show {
 impl Show {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
         let bytes = mkmanifest::read_program(&self.package)?;
-        print!("{}", mkmanifest::show(&self.package, &bytes)?);
+        mkmanifest::print_bytes(mkmanifest::show(&self.package, &bytes)?.as_bytes());
         Ok(())
     }
 }

@@ -34,6 +34,11 @@ pub enum FieldFault {
         /// The words.
         expected: String,
     },
+    /// A word that stands in the same list already.
+    Repeated {
+        /// The word.
+        word: String,
+    },
     /// `transport` or `port` on a source that does not listen.
     BindingOnOtherSource {
         /// The grant's source.
@@ -52,6 +57,7 @@ impl fmt::Display for FieldFault {
             Self::UnknownWord { found, .. } => {
                 write!(f, "`{}` is not known here", found.escape_debug())
             }
+            Self::Repeated { word } => write!(f, "`{word}` stands in this list already"),
             Self::BindingOnOtherSource { source } => {
                 write!(f, "a `{source}` grant has no transport and no port")
             }
@@ -69,6 +75,7 @@ impl FieldFault {
             Self::WrongType { expected, .. } => format!("write {expected}"),
             Self::NumberOutOfRange { range } => format!("write a number in {range}"),
             Self::UnknownWord { expected, .. } => format!("use one of: {expected}"),
+            Self::Repeated { .. } => "remove it".into(),
             Self::BindingOnOtherSource { .. } => {
                 "remove `transport` and `port`, or set source = \"tcp_listen_authority\"".into()
             }

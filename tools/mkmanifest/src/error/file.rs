@@ -9,6 +9,11 @@ use std::path::PathBuf;
 pub enum FileFault {
     /// A file cannot be read or written.
     Io(std::io::Error),
+    /// A file that would be written is one that was read.
+    IsAnInput {
+        /// The same file, as it was named for reading.
+        input: PathBuf,
+    },
     /// A file that is read has more bytes than any of its kind, or no end.
     FileTooLarge {
         /// The file.
@@ -22,6 +27,13 @@ impl fmt::Display for FileFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => write!(f, "{error}"),
+            Self::IsAnInput { input } => {
+                write!(
+                    f,
+                    "this is the input {}, and would be lost",
+                    input.display()
+                )
+            }
             Self::FileTooLarge { file, limit } => {
                 write!(f, "{} has more than {limit} bytes", file.display())
             }
@@ -34,6 +46,7 @@ impl FileFault {
     pub(super) fn cure(&self) -> String {
         match self {
             Self::Io(_) => "check the path and its permissions".into(),
+            Self::IsAnInput { .. } => "name another file for the output".into(),
             Self::FileTooLarge { .. } => "check that the path is the right one".into(),
         }
     }
