@@ -68,12 +68,15 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(refusal) => return mkmanifest::refused(&refusal),
+    };
     limits::raise_descriptors();
     machine::registry::end_all_on_panic();
-    match arguments.command {
+    mkmanifest::finish(match arguments.command {
         Command::Prove(prove) => prove.execute(arguments.artefacts),
         Command::Run(run) => run.execute(&arguments.artefacts),
         Command::List => commands::list::execute(),
-    }
+    })
 }

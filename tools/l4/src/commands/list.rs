@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use mkmanifest::say;
+
 use crate::cases::{self, Need, Suite};
 use crate::wire::Wires;
 
@@ -17,7 +19,7 @@ pub(crate) fn execute() -> ExitCode {
             Wires::All(wires) => wires.iter().map(|wire| wire.name()).collect(),
             Wires::TapElseUser => vec!["tap, else user"],
         };
-        println!(
+        say!(
             "{:<22} {suite:<7} {:<14} {}",
             case.name,
             wires.join(", "),
@@ -25,10 +27,10 @@ pub(crate) fn execute() -> ExitCode {
         );
         match case.need {
             Need::Nothing => {}
-            Need::Programs(programs) => println!("{:30} needs {}", "", programs.join(", ")),
+            Need::Programs(programs) => say!("{:30} needs {}", "", programs.join(", ")),
         }
         for control in case.controls {
-            println!("{:30} control {}: {}", "", control.name, control.breaks);
+            say!("{:30} control {}: {}", "", control.name, control.breaks);
         }
     }
     ExitCode::SUCCESS

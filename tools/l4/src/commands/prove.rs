@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use mkmanifest::{complain, say};
+
 use crate::artefacts::Artefacts;
 use crate::cases::{self, Case, Suite};
 use crate::commands::namespace;
@@ -60,7 +62,7 @@ impl Prove {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
             Err(failure) => {
-                eprintln!("l4: {failure}");
+                complain!("l4: {failure}");
                 ExitCode::FAILURE
             }
         }
@@ -90,7 +92,7 @@ impl Prove {
             .flat_map(|case| self.trials(case))
             .collect();
         if !self.inside_namespace {
-            println!("l4: trials: {}, under {}", trials.len(), accel.name());
+            say!("l4: trials: {}, under {}", trials.len(), accel.name());
         }
         let mut outcomes = Vec::new();
         for trial in trials {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use mkmanifest::LaneRules;
+use mkmanifest::{LaneRules, complain, say};
 
 use crate::artefacts::Artefacts;
 use crate::exit_code::MachineExit;
@@ -44,7 +44,7 @@ impl Run {
         match self.stay_up(artefacts) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
-                eprintln!("l4: {failure}");
+                complain!("l4: {failure}");
                 ExitCode::FAILURE
             }
         }
@@ -66,19 +66,19 @@ impl Run {
         let has = |lane: Lane| guest.policy(&format!("{}_conns", lane.target())).is_ok();
         let drains = has(Lane::LocalHealth);
         if has(Lane::Anonymous) {
-            println!("  public    http://{}/", guest.public());
+            say!("  public    http://{}/", guest.public());
         }
         if has(Lane::ProviderHealth) {
-            println!("  provider  http://{}/healthz", guest.provider());
+            say!("  provider  http://{}/healthz", guest.provider());
         }
         if drains {
-            println!(
+            say!(
                 "  local     127.0.0.1:{} inside the guest alone",
                 Lane::LocalHealth.port()
             );
-            println!("  Ctrl-C drains the service and ends the machine.");
+            say!("  Ctrl-C drains the service and ends the machine.");
         } else {
-            println!("  Ctrl-C ends the machine; a drain needs the local lane.");
+            say!("  Ctrl-C ends the machine; a drain needs the local lane.");
         }
         let mut asked = false;
         loop {
@@ -98,7 +98,7 @@ impl Run {
                 0 => {}
                 1 if !asked && drains => {
                     asked = true;
-                    println!("\n  draining; Ctrl-C again ends the machine at once");
+                    say!("\n  draining; Ctrl-C again ends the machine at once");
                     guest.probe()?.say("post local /drain")?;
                 }
                 1 if drains => {}
@@ -130,7 +130,7 @@ impl Run {
             serial_log: self.out.join(format!("{}.serial.log", self.manifest)),
             time_limit: Duration::from_secs(u64::from(u32::MAX)),
             interrupts: Interrupts::HarnessAlone,
-            echo: Some(|line: &Line| println!("{}", line.text)),
+            echo: Some(|line: &Line| say!("{}", line.text)),
         })
     }
 }

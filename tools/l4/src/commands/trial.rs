@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use mkmanifest::say;
+
 use crate::cases::{Case, Control, Need};
 use crate::child;
 use crate::commands::namespace::{self, Inside};
@@ -79,7 +81,7 @@ impl Trial {
     }
 
     fn outcome(self, bench: &Bench) -> Outcome {
-        println!(
+        say!(
             "  {:<22} {:<6} {}",
             self.case.name,
             self.wire.name(),
@@ -100,7 +102,7 @@ impl Trial {
 
     /// A control passes when exactly what it breaks is found out.
     fn control(self, bench: &Bench, control: &Control) -> Outcome {
-        println!(
+        say!(
             "  {:<22} {:<6} control {}: {}",
             self.case.name,
             self.wire.name(),
@@ -182,10 +184,10 @@ fn told(outcome: Outcome) -> Outcome {
     match &outcome.verdict {
         Verdict::Passed => {
             let checks = outcome.record.checks.len();
-            println!("    ok   {took:6.1} s, {checks} checks");
+            say!("    ok   {took:6.1} s, {checks} checks");
         }
-        Verdict::Skipped { why } => println!("    SKIP {why}"),
-        Verdict::Failed { kind, why } => println!("    FAIL {took:6.1} s, {kind}: {why}"),
+        Verdict::Skipped { why } => say!("    SKIP {why}"),
+        Verdict::Failed { kind, why } => say!("    FAIL {took:6.1} s, {kind}: {why}"),
     }
     outcome
 }

@@ -1,21 +1,23 @@
 //! The table on the terminal. Its last line is `N passed, N failed` alone (with the skipped
 //! ones counted too, if there are any).
 
+use mkmanifest::say;
+
 use crate::record::{Outcome, Verdict};
 use crate::report::probes;
 
 /// Prints it; tells whether nothing failed and something passed.
 pub(crate) fn print(outcomes: &[Outcome]) -> bool {
-    println!();
+    say!("");
     let width = outcomes.iter().map(|one| one.name.len()).max().unwrap_or(4);
-    println!("  {:<width$}  wire    result   checks  seconds", "case");
+    say!("  {:<width$}  wire    result   checks  seconds", "case");
     for outcome in outcomes {
         let result = match outcome.verdict {
             Verdict::Passed => "passed",
             Verdict::Failed { .. } => "FAILED",
             Verdict::Skipped { .. } => "skipped",
         };
-        println!(
+        say!(
             "  {:<width$}  {:<6}  {result:<7} {:>7}  {:>7.1}",
             outcome.name,
             outcome.wire.name(),
@@ -23,12 +25,12 @@ pub(crate) fn print(outcomes: &[Outcome]) -> bool {
             outcome.took.as_secs_f64()
         );
         for figure in &outcome.record.figures {
-            println!("  {:<width$}    {}: {}", "", figure.name, figure.value);
+            say!("  {:<width$}    {}: {}", "", figure.name, figure.value);
         }
     }
-    print!("{}", probes::text(outcomes));
+    mkmanifest::print_bytes(probes::text(outcomes).as_bytes());
     let (line, good) = summary(outcomes);
-    println!("\n{line}");
+    say!("\n{line}");
     good
 }
 

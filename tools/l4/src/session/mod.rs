@@ -8,7 +8,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mkmanifest::LaneRules;
+use mkmanifest::{LaneRules, say};
 
 use crate::accel::Accel;
 use crate::artefacts::Artefacts;
@@ -145,7 +145,7 @@ impl<'bench> Session<'bench> {
 
     /// Tells the person who watches what is being done.
     pub(crate) fn step(&self, what: impl AsRef<str>) {
-        println!("      . {}", what.as_ref());
+        say!("      . {}", what.as_ref());
     }
 
     /// What its traffic goes over.
