@@ -149,10 +149,12 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// that are not being read, and each of these gives its permit up with its slot. Newcomers wait
     /// in the backlog until then, since a refusal would tell them to go for a moment's sake.
     pub(crate) fn is_turning_over(&self, lane: Lane, now: Instant) -> bool {
+        let is_unread = |oldest: Oldest| oldest.since.after(UNREAD) <= now;
+        // They often go at once, and those that follow them into the slots are young for a while.
+        let was_unread = |at: Instant| now <= at.after(ANSWER_GRACE);
         self.next_slot_at(lane).is_some()
-            && self
-                .first_of(Standing::Served, lane)
-                .is_some_and(|oldest| oldest.since.after(UNREAD) <= now)
+            && (self.first_of(Standing::Served, lane).is_some_and(is_unread)
+                || self.state.turned_over[lane].is_some_and(was_unread))
             && self.next_to_give_way(lane).is_none()
     }
 
@@ -195,6 +197,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     fn turn_out(&mut self, oldest: Oldest) {
         let lane = self.lane(oldest.conn);
         let (ending, was_working) = oldest.standing.ending();
+        if oldest.standing == Standing::Served {
+            self.state.turned_over[lane] = Some(self.state.clock);
+        }
         let service = &mut self.state.service[lane];
         let count = if was_working {
             &mut service.gave_way

@@ -45,6 +45,8 @@ pub struct State {
     pub(crate) accepting: PerLane<u32>,
     /// Closing connections whose slot is free once their socket is closed.
     pub(crate) leaving: PerLane<u32>,
+    /// When an answer that was not being read gave way last.
+    pub(crate) turned_over: PerLane<Option<Instant>>,
     pub(crate) backoff: AcceptBackoff,
     pub(crate) policy: Option<Policy>,
     pub(crate) service: PerLane<ServiceCounters>,
@@ -79,6 +81,7 @@ impl State {
             records: ConnectionRecords::closed(),
             accepting: PerLane::all(0),
             leaving: PerLane::all(0),
+            turned_over: PerLane::all(None),
             backoff: AcceptBackoff::new(BackoffLimits::DEFAULT),
             policy: None,
             service: PerLane {
