@@ -80,6 +80,8 @@ fn attack(
     );
     let mut public = Flood::of(guest.public(), http::once("GET", "/healthz"), 1, usize::MAX);
     public.time_max = HELD_FOR;
+    // Less than what any refusal asks for.
+    public.pause = Duration::from_millis(250);
     let mut asked = Flooded::default();
     let watched = watch(guest, HELD_FOR, |_| asked = public.run())?;
     let held = slow.finish();

@@ -31,6 +31,9 @@ pub(crate) struct Flood {
     pub(crate) reuse: Reuse,
     /// No request is started after this.
     pub(crate) time_max: Duration,
+    /// How long a client that is not served waits before it asks again: one that comes at once
+    /// counts the same moment many times.
+    pub(crate) pause: Duration,
 }
 
 /// The longest that a flood may take which ends by itself: a busy host may be slow at it.
@@ -57,6 +60,7 @@ impl Flood {
             requests_each: each,
             reuse: Reuse::Never,
             time_max: TIME_MAX,
+            pause: Duration::ZERO,
         }
     }
 
@@ -113,6 +117,9 @@ impl Flood {
                 let response = wire.response(&self.request)?;
                 Ok((response, wire))
             });
+            if outcome.as_ref().map_or(true, |(one, _)| one.status != 200) {
+                std::thread::sleep(self.pause);
+            }
             match outcome {
                 Ok((response, wire)) => {
                     latencies.push(begun.elapsed());
