@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::frames::{Badness, Relay};
 use crate::load::lossy::Reading;
 use crate::machine::nic::Between;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire;
 
 pub(crate) const CASE: Case = Case {
@@ -45,10 +45,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         public.between = Between::Relay(ports);
     }
     let guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     session.step("pages over the bad wire");
     READING.judge(session, &guest, &mut clients, "the bad wire")?;
     let [passed, lost, doubled, overtaken] = relay.counts();

@@ -10,7 +10,7 @@ use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Flooded, Reuse};
 use crate::load::sampler::Sampler;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::tool::haproxy::Haproxy;
 use crate::wire::Wires;
 
@@ -40,10 +40,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 /// Floods the public lane through HAProxy, with bounds so tight that it is saturated.
 fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
     let guest = session.boot("three-lanes-tight")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let haproxy = Haproxy::start(session.folder(), guest.public(), guest.provider())?;
     let up = haproxy.await_state("UP");
     session.check(
@@ -126,10 +123,7 @@ fn told(session: &mut Session<'_>, flooded: &Flooded) {
 /// Drains the guest under moderate load.
 fn drained(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let haproxy = Haproxy::start(session.folder(), guest.public(), guest.provider())?;
     let up = haproxy.await_state("UP");
     session.check(

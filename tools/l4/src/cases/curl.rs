@@ -7,7 +7,7 @@ use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::http;
 use crate::lane::Lane;
-use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
 use crate::tool::{self, Finished};
 use crate::wire::Wires;
 
@@ -91,10 +91,7 @@ const FIREFOX: &[&str] = &[
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let guest = session.boot("three-lanes")?;
     // curl may see more responses than its report tells (interim ones, retries).
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     session.step("one request of each kind");
     for (arguments, target, expected) in REQUESTS {
         let finished = curl(guest.public(), arguments, &[target])?;

@@ -15,7 +15,7 @@ use crate::load::prober::{Probed, Prober};
 use crate::load::quantiles::milliseconds;
 use crate::machine::share::Shares;
 use crate::record::{Chart, Side};
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -54,10 +54,7 @@ struct Beside {
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let time = session.load_time();
     session.step("none");
     let idle = beside(&guest, &mut clients, || {

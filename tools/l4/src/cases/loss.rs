@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::guest::Guest;
 use crate::load::lossy::Reading;
 use crate::machine::nic::Filter;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::tap::Loss;
 use crate::wire::{Wire, Wires};
 
@@ -65,10 +65,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 fn disorderly() -> ClientCounts {
-    ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    }
+    ClientCounts::at_most()
 }
 
 fn read(

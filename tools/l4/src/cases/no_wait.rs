@@ -15,7 +15,7 @@ use crate::guest::Guest;
 use crate::http::{self, Wire as Connection};
 use crate::lane::Lane;
 use crate::machine::nic::Filter;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -65,16 +65,8 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 /// A peer that acknowledges nothing.
 fn by_hand(session: &mut Session<'_>) -> Result<(), Failure> {
-    let (mut peer, backend) = Peer::open()?;
-    let mut nics = session.nics();
-    if let Some(public) = nics.first_mut() {
-        public.backend = backend;
-    }
-    let guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let (guest, mut peer) = session.boot_by_hand("three-lanes")?;
+    let mut clients = ClientCounts::at_most();
     for (number, target) in (0..).zip(TARGETS) {
         session.step(format!("{target}, and not a word"));
         let mut ends = Ends::default();

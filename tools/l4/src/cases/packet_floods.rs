@@ -16,7 +16,7 @@ use crate::load::sampler::Sampler;
 use crate::load::watch::{Watched, count, watch};
 use crate::machine::nic::Between;
 use crate::record::Chart;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -54,10 +54,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         Wire::User | Wire::Frames => Sources::Few,
     };
     let mut guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let sampler = Sampler::start(guest.public());
     session.step("idle baseline");
     let idle = watch(&mut guest, IDLE_FOR, |_| std::thread::sleep(IDLE_FOR))?;

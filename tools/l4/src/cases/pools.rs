@@ -8,10 +8,9 @@ use crate::attacks::pools;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::evidence::Evidence;
 use crate::failure::Failure;
-use crate::frames::Peer;
 use crate::lane::Lane;
 use crate::load::beside::{Deed, beside};
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -37,16 +36,8 @@ const SEED: u64 = 0x5eed_0007;
 const PROBED_FOR: Duration = Duration::from_secs(3);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let (peer, backend) = Peer::open()?;
-    let mut nics = session.nics();
-    if let Some(public) = nics.first_mut() {
-        public.backend = backend;
-    }
-    let mut guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let (mut guest, peer) = session.boot_by_hand("three-lanes")?;
+    let mut clients = ClientCounts::at_most();
     let mut attacker = Attacker::new(peer, SEED);
     for (name, fill) in pools::ALL {
         let time = PROBED_FOR;

@@ -13,7 +13,7 @@ use crate::load::account::Account;
 use crate::load::flood::{Flood, Reuse};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
-use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -52,10 +52,7 @@ const HOLDERS: usize = 40;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes-tight")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     provider_pipeline(session, &mut guest, &mut clients)?;
     provider_rate(session, &mut guest, &mut clients)?;
     provider_occupancy(session, &mut guest, &mut clients)?;

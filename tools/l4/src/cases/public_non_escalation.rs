@@ -13,7 +13,7 @@ use crate::load::prober::{Probed, Prober};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::record::Chart;
-use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -56,10 +56,7 @@ const ASKED_BESIDE_HEADS: usize = 20;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes-tight")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     session.step("public flood alone");
     let sampler = Sampler::start(guest.public());
     let flooded = flood_past_every_bound(&guest)?;

@@ -12,7 +12,7 @@ use crate::load::flood::{Flood, Reuse};
 use crate::load::slow::SlowClients;
 use crate::load::storm;
 use crate::random::Random;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -34,10 +34,7 @@ const REQUESTS: u64 = 10_000;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     session.step("slow heads, bodies and readers stay throughout");
     let pace = Duration::from_millis(100);
     let slow = SlowClients::start_all(guest.public(), 24, pace);

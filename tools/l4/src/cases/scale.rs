@@ -11,7 +11,7 @@ use crate::http::{self, Ending, Pinned, Response, Wire};
 use crate::lane::Lane;
 use crate::load::account::Account;
 use crate::load::quantiles::Quantiles;
-use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -44,10 +44,7 @@ const ROUNDS: usize = 10;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("anonymous-patient")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     cost(session, &mut guest, &mut clients)?;
     idle_give_way(session, &guest, &mut clients);
     calm(&mut guest)?;
@@ -237,10 +234,7 @@ const FILLED: usize = 50;
 /// A lane that was filled a moment ago: the next connection is refused with count and limit.
 fn refused(session: &mut Session<'_>) -> Result<(), Failure> {
     let guest = session.boot("three-lanes-tight")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     session.step("a lane that was filled a moment ago refuses by count and limit");
     let limit = guest.policy("public_conns")?;
     let get = http::once("GET", "/healthz");

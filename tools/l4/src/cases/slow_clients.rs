@@ -15,7 +15,7 @@ use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::load::watch::{count, watch};
 use crate::record::Chart;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -41,10 +41,7 @@ const HELD_FOR: Duration = Duration::from_secs(14);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let sampler = Sampler::start(guest.public());
     let mut lines = Vec::new();
     for slowness in Slowness::ALL {

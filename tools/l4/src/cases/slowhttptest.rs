@@ -10,7 +10,7 @@ use crate::lane::Lane;
 use crate::load::sampler::Sampler;
 use crate::load::watch::{count, watch};
 use crate::record::Chart;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::tool::slowhttptest::{self, Mode, Report};
 use crate::wire::Wires;
 
@@ -43,10 +43,7 @@ const TIME: Duration = Duration::from_secs(20);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let sampler = Sampler::start(guest.public());
     let mut lines = Vec::new();
     for mode in Mode::ALL {

@@ -12,7 +12,7 @@ use crate::load::account::Account;
 use crate::load::prober::Prober;
 use crate::load::sampler::{Sampled, Sampler};
 use crate::load::slow::{SlowClients, Slowness};
-use crate::session::{ClientCounts, Counting, SLOW_HOST, Sabotage, Session};
+use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -41,10 +41,7 @@ fn seconds() -> u64 {
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let time = Duration::from_secs(seconds());
     let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let prober = Prober::start(guest.provider(), Duration::from_millis(100));
     session.step("reach every peak once");
     peaks(session, &guest, &mut clients);

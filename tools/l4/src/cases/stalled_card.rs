@@ -6,11 +6,11 @@ use std::time::Duration;
 use crate::attacks::Attacker;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::frames::{Flow, Peer};
+use crate::frames::Flow;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::beside::{Deed, beside};
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -39,16 +39,8 @@ const CONNECTIONS: usize = 900;
 const STALLED_FOR: Duration = Duration::from_secs(6);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let (peer, backend) = Peer::open()?;
-    let mut nics = session.nics();
-    if let Some(public) = nics.first_mut() {
-        public.backend = backend;
-    }
-    let mut guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let (mut guest, peer) = session.boot_by_hand("three-lanes")?;
+    let mut clients = ClientCounts::at_most();
     let mut attacker = Attacker::new(peer, SEED);
     for (name, abort) in [
         ("a stalled card that owes answers", false),

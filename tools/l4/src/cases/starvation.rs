@@ -14,7 +14,7 @@ use crate::load::slow::{SlowClients, Slowness};
 use crate::load::storm;
 use crate::load::watch::{count, watch};
 use crate::record::Chart;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::tool::wrk;
 use crate::wire::Wires;
 
@@ -56,10 +56,7 @@ const LOADS: &[Load] = &[
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let sampler = Sampler::start(guest.public());
     session.step("idle baseline");
     let idle = watch(&mut guest, IDLE_FOR, |_| std::thread::sleep(IDLE_FOR))?;

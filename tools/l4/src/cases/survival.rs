@@ -13,7 +13,7 @@ use crate::lane::Lane;
 use crate::load::storm;
 use crate::machine::nic::Between;
 use crate::random::Random;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -49,10 +49,7 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         public.between = Between::Injector(ports);
     }
     let mut guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let mut random = Random::new(SEED);
     session.figure("seed of the noise", format_args!("{SEED:#x}"));
 

@@ -7,10 +7,9 @@ use std::time::Duration;
 use crate::attacks::{self, Attacker};
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::frames::Peer;
 use crate::lane::Lane;
 use crate::load::beside::{Deed, beside};
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -35,16 +34,8 @@ const PROBED_FOR: Duration = Duration::from_secs(2);
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let (peer, backend) = Peer::open()?;
-    let mut nics = session.nics();
-    if let Some(public) = nics.first_mut() {
-        public.backend = backend;
-    }
-    let mut guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let (mut guest, peer) = session.boot_by_hand("three-lanes")?;
+    let mut clients = ClientCounts::at_most();
     let mut attacker = Attacker::new(peer, SEED);
     for (name, attack) in attacks::ALL {
         let time = PROBED_FOR;

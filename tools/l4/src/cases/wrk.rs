@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::lane::Lane;
-use crate::session::{ClientCounts, Counting, Sabotage, Session};
+use crate::session::{ClientCounts, Sabotage, Session};
 use crate::tool::wrk::{self, Report};
 use crate::wire::Wires;
 
@@ -32,10 +32,7 @@ const CONNECTIONS: usize = 64;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts {
-        counting: Counting::AtMost,
-        ..ClientCounts::default()
-    };
+    let mut clients = ClientCounts::at_most();
     let close: &[&str] = &["Connection: close"];
     let loads: [(&str, &str, u64, &[&str]); 4] = [
         ("keep-alive on /healthz", "/healthz", 30, &[]),

@@ -15,6 +15,7 @@ use crate::artefacts::Artefacts;
 use crate::evidence::{Evidence, ListenerCount};
 use crate::exit_code::MachineExit;
 use crate::failure::Failure;
+use crate::frames::Peer;
 use crate::guest::Guest;
 use crate::http::Tally;
 use crate::lane::Lane;
@@ -91,6 +92,14 @@ pub(crate) struct ClientCounts {
 }
 
 impl ClientCounts {
+    /// No counts yet, which are to be at most the ledger's.
+    pub(crate) fn at_most() -> Self {
+        Self {
+            counting: Counting::AtMost,
+            ..Self::default()
+        }
+    }
+
     /// The counts of one lane, to add to.
     pub(crate) fn lane(&mut self, lane: Lane) -> &mut Tally {
         self.lanes.entry(lane).or_default()
@@ -245,6 +254,17 @@ impl<'bench> Session<'bench> {
         guest.await_ready()?;
         self.note_ready(&guest);
         Ok(guest)
+    }
+
+    /// The same with a peer made by hand as the whole public wire.
+    pub(crate) fn boot_by_hand(&mut self, manifest: &str) -> Result<(Guest, Peer), Failure> {
+        let (peer, backend) = Peer::open()?;
+        let mut nics = self.nics();
+        if let Some(public) = nics.first_mut() {
+            public.backend = backend;
+        }
+        let guest = self.boot_on(manifest, nics)?;
+        Ok((guest, peer))
     }
 
     /// Notes when a machine became ready.
