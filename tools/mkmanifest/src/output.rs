@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 /// Why standard output takes nothing any more.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Prints a line to standard output: see [`print`].
+/// Prints a line to standard output: see [`print()`].
 #[macro_export]
 macro_rules! say {
     ($($words:tt)*) => { $crate::print(format_args!("{}\n", format_args!($($words)*))) };
