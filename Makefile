@@ -26,7 +26,8 @@ NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest hpi
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
 GUEST_FEATURES := --features remote-session-web-ui/capos,hostile/guest
-HOST_ONLY := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 -p harness-net
+HOST_ONLY := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 \
+	-p treecheck -p harness-net
 GUEST_LIBS := -p harness-kernel -p ingress-probe -p hostile
 HOST := $(HOST_ONLY) $(GUEST_LIBS)
 SMALL := thumbv7em-none-eabi

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use treecheck::{read, root};
+
 /// Folders whose comments are searched for ids.
 const SOURCES: [&str; 6] = ["schema", "ledger", "service", "qemu", "tools", "manifests"];
 
@@ -14,14 +16,6 @@ const PREFIXES: [&str; 4] = ["INV-", "NET-", "KERNEL-", "VIRTIO-"];
 
 /// Where short ids, a letter and a digit, are used, and with which letters.
 const SHORT: [(&str, &str); 2] = [("ledger/src/", "LPC"), ("tools/l4/src/", "H")];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 /// One row of an index.
 struct Row {
@@ -68,8 +62,8 @@ fn rows(text: &str, mut base: String) -> Vec<Row> {
 }
 
 fn index() -> Vec<Row> {
-    let mut all = rows(&read(&root().join("docs/invariants.md")), String::new());
-    let network = read(&root().join("qemu/net/README.md"));
+    let mut all = rows(&read("docs/invariants.md"), String::new());
+    let network = read("qemu/net/README.md");
     all.extend(rows(&network, "qemu/net/".to_owned()));
     all
 }
@@ -108,7 +102,7 @@ fn search(folder: &str, found: &mut BTreeMap<String, Vec<String>>) {
         } else if [".rs", ".s", ".capnp"]
             .iter()
             .any(|end| name.ends_with(end))
-            && !path.ends_with("mkmanifest/tests/invariants.rs")
+            && !path.ends_with("treecheck/tests/invariants.rs")
         {
             note(&path, found);
         }
@@ -120,7 +114,7 @@ fn note(path: &str, found: &mut BTreeMap<String, Vec<String>>) {
         .iter()
         .find(|(folder, _)| path.starts_with(folder))
         .map_or("", |(_, letters)| letters);
-    for line in read(&root().join(path)).lines() {
+    for line in read(path).lines() {
         let line = line.trim_start();
         let is_head = line.starts_with("//!");
         if !is_head && !line.starts_with("//") && !line.starts_with('#') {
@@ -152,7 +146,7 @@ fn is_case(name: &str) -> bool {
     std::fs::read_dir(root().join("tools/l4/src/cases"))
         .unwrap()
         .any(|entry| {
-            let text = read(&entry.unwrap().path());
+            let text = read(entry.unwrap().path());
             text.split_once("pub(crate) const CASE")
                 .and_then(|(_, case)| case.lines().find(|line| line.contains("name: \"")))
                 .is_some_and(|found| found.trim() == line)
@@ -169,7 +163,7 @@ fn is_there(base: &str, proof: &str) -> bool {
         None => (proof, None),
     };
     let holds = |path: PathBuf| {
-        let text = read(&path);
+        let text = read(path);
         test.map_or(text.contains("#[test]"), |test| {
             text.contains(&format!("fn {test}("))
                 || text.contains("const ALL: &[(&str, fn())]")
@@ -256,7 +250,7 @@ fn text_of(folder: &Path, all: &mut String) {
         if entry.file_type().unwrap().is_dir() {
             text_of(&entry.path(), all);
         } else {
-            all.push_str(&read(&entry.path()));
+            all.push_str(&read(entry.path()));
         }
     }
 }
@@ -272,7 +266,7 @@ fn every_name_in_the_life_of_a_connection_exists() {
     ] {
         text_of(&root().join(folder), &mut all);
     }
-    let text = read(&root().join("docs/flow.md"));
+    let text = read("docs/flow.md");
     let (_, text) = text.split_once("\n## In\n").unwrap();
     let mut names = 0;
     for name in quoted(text) {

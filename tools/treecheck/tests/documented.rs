@@ -1,24 +1,22 @@
 //! The documents say what the code says: examples are accepted, tables are the code's own.
 //!
-//! `cargo test -p mkmanifest --test documented -- --ignored` writes the tables anew.
+//! `cargo test -p treecheck --test documented -- --ignored` writes the tables anew.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![allow(dead_code, reason = "each test file uses its part of the support")]
-
-mod support;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ingress_ledger::{
     Bytes, ConnectionPermits, IngressLedger, Issuer, Lane, Occupancy, OverloadKind, PerLane,
     PermitRefusal, Span,
 };
+use mkmanifest::{LaneRules, Manifest, check_manifest, parse};
 use remote_session_web_ui::evidence::{Evidence, ServiceCounters, ServingState};
 use remote_session_web_ui::http::status::Status;
 use remote_session_web_ui::policy::{Field, Scope, structural_maxima};
-use support::{VALID, check, shipped};
+use treecheck::{read, root};
 
 type Table = fn() -> String;
 
@@ -28,10 +26,27 @@ const TABLES: [(&str, &str, Table); 3] = [
     ("operators.md", "refusals", refusals),
 ];
 
-fn document(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(name)
+/// Three lanes, and nothing asked for but them.
+const PLAIN: &str = r#"
+[init]
+binary = "remote-session-web-ui"
+
+[init.caps]
+console = "console"
+timer = "timer"
+ui_listener = { source = "tcp_listen_authority", transport = "nic1", port = 8080 }
+ui_provider_health_listener = { source = "tcp_listen_authority", transport = "nic2", port = 8081 }
+ui_local_listener = { source = "tcp_listen_authority", transport = "loopback", port = 8082 }
+"#;
+
+fn check(text: &str) -> Result<Manifest, String> {
+    let manifest = parse(Path::new("x.toml"), text).map_err(|error| error.to_string())?;
+    check_manifest(&manifest, LaneRules::Checked).map_err(|error| error.to_string())?;
+    Ok(manifest)
+}
+
+fn document(name: &str) -> String {
+    read(format!("docs/{name}"))
 }
 
 /// A document around one of its tables: before, the table, after.
@@ -46,7 +61,7 @@ fn split(text: &str, table: &str) -> (String, String, String) {
 #[test]
 fn every_table_is_the_codes_own() {
     for (name, table, make) in TABLES {
-        let text = std::fs::read_to_string(document(name)).unwrap();
+        let text = document(name);
         let (_, inside, _) = split(&text, table);
         assert_eq!(
             inside,
@@ -60,19 +75,19 @@ fn every_table_is_the_codes_own() {
 #[ignore = "writes the tables anew"]
 fn write_tables() {
     for (name, table, make) in TABLES {
-        let text = std::fs::read_to_string(document(name)).unwrap();
+        let text = document(name);
         let (before, _, after) = split(&text, table);
         let text = format!(
             "{before}<!-- generated: {table} -->\n{}<!-- end -->{after}",
             make()
         );
-        std::fs::write(document(name), text).unwrap();
+        std::fs::write(root().join("docs").join(name), text).unwrap();
     }
 }
 
 #[test]
 fn every_example_is_accepted() {
-    let text = std::fs::read_to_string(document("manifests.md")).unwrap();
+    let text = document("manifests.md");
     let examples: Vec<&str> = text
         .split("```toml\n")
         .skip(1)
@@ -86,8 +101,8 @@ fn every_example_is_accepted() {
 
 #[test]
 fn every_shipped_manifest_is_described() {
-    let text = std::fs::read_to_string(document("manifests.md")).unwrap();
-    for entry in std::fs::read_dir(shipped("")).unwrap() {
+    let text = document("manifests.md");
+    for entry in std::fs::read_dir(root().join("manifests")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(
             text.contains(&format!("`{name}`")),
@@ -98,7 +113,7 @@ fn every_shipped_manifest_is_described() {
 
 /// A line with every key: three lanes, and each status sent once.
 fn evidence_line() -> String {
-    let manifest = check(VALID).unwrap();
+    let manifest = check(PLAIN).unwrap();
     let policy = mkmanifest::policy(&manifest).unwrap().unwrap();
     let issuer = Issuer::new();
     let ledger = IngressLedger::<2048>::new(&policy.profile, &issuer).unwrap();
@@ -140,7 +155,7 @@ fn documented_form(key: &str) -> String {
 
 #[test]
 fn every_word_of_the_evidence_line_is_explained() {
-    let text = std::fs::read_to_string(document("operators.md")).unwrap();
+    let text = document("operators.md");
     let line = evidence_line();
     let keys: Vec<&str> = line
         .split_whitespace()
@@ -159,9 +174,7 @@ fn every_word_of_the_evidence_line_is_explained() {
 
 /// What holds where nothing is asked for, in the words of the service's readback.
 fn defaults() -> BTreeMap<String, String> {
-    let (before, rest) = VALID.split_once("[init.policy.total]").unwrap();
-    let (_, after) = rest.split_once("[[service]]").unwrap();
-    let manifest = check(&format!("{before}[[service]]{after}")).unwrap();
+    let manifest = check(PLAIN).unwrap();
     let readback = mkmanifest::policy(&manifest).unwrap().unwrap().to_string();
     readback
         .split_whitespace()
