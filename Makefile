@@ -22,7 +22,8 @@ ARGS ?=
 
 # Which package brings which program; `setup` installs those whose program is missing.
 NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl setpriv:util-linux cc:build-essential
-NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest hping3:hping3 ip:iproute2 nft:nftables
+NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest hping3:hping3 ip:iproute2 nft:nftables \
+	git:git
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
 GUEST_FEATURES := --features remote-session-web-ui/capos,hostile/guest
@@ -116,7 +117,7 @@ run: guest tools ## Boot the three lanes and stay up until Ctrl-C
 	$(L4) run $(ARGS)
 
 # What a debug build answers with a panic, a release build answers with a counted fault.
-unit: setup-run ## The tests of every crate, on the host
+unit: setup ## The tests of every crate, on the host
 	$(CARGO) test --locked $(HOST)
 	$(CARGO) test --locked -p ingress-probe --lib
 	$(CARGO) test --locked --release -p ingress-ledger -p harness-net --lib --test misuse
