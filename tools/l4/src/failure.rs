@@ -15,7 +15,7 @@ pub(crate) enum Failure {
     /// The emulator ran and refused its command line.
     EmulatorRefused { status: MachineExit, stderr: String },
     /// A port of the host's that it was to forward is another program's.
-    PortTaken { stderr: String },
+    PortTaken { cause: String },
     /// A line did not come in time, and the machine still runs.
     Hang {
         awaited: String,
@@ -155,10 +155,10 @@ impl fmt::Display for Failure {
                 out,
                 "{program} cannot be started ({cause}); `make setup` installs it"
             ),
-            Self::PortTaken { stderr } => write!(
+            Self::PortTaken { cause } => write!(
                 out,
                 "a host port is taken by another program; choose others, as in `make run \
-                 ARGS=\"--public-port 9080 --provider-port 9081\"` ({stderr})"
+                 ARGS=\"--public-port 9080 --provider-port 9081\"` ({cause})"
             ),
             Self::EmulatorRefused { status, stderr } => {
                 write!(out, "the emulator refused to start: {status}: {stderr}")

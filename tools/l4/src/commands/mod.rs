@@ -6,6 +6,7 @@ pub(crate) mod prove;
 pub(crate) mod run;
 mod trial;
 
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +19,23 @@ use crate::machine::Machine;
 use crate::machine::spec::{Interrupts, Less, MachineSpec};
 use crate::package;
 use crate::session::Session;
+
+/// Makes a folder and keeps other runs out of it for as long as the value lives. `elsewhere`
+/// says how another folder is chosen.
+fn lock(folder: &Path, elsewhere: &str) -> Result<File, Failure> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Failure::host(folder.display().to_string(), error))?;
+    let path = folder.join(".lock");
+    let failed = |cause: String| Failure::host(path.display().to_string(), cause);
+    let lock = File::create(&path).map_err(|error| failed(error.to_string()))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(failed(format!(
+            "another run writes here; {elsewhere} takes another folder"
+        ))),
+        Err(TryLockError::Error(error)) => Err(failed(error.to_string())),
+    }
+}
 
 /// Settles on an accelerator; KVM only after a trial boot.
 fn settle_accel(artefacts: &Artefacts, folder: &Path) -> Result<Accel, Failure> {

@@ -1,7 +1,6 @@
 //! `l4 prove`: runs cases one after another, tells how each goes, and writes the reports
 //! (invariant H6: a build server's run does not pass on what was skipped).
 
-use std::fs::{File, TryLockError};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -76,9 +75,10 @@ impl Prove {
         })
         .map_err(|error| Failure::host("handling Ctrl-C", error))?;
         let chosen = self.chosen()?;
-        std::fs::create_dir_all(&self.out)
-            .map_err(|error| Failure::host(self.out.display().to_string(), error))?;
-        let _lock = self.lock()?;
+        // Inside a namespace the folder is the outer harness's, which holds its lock.
+        let _lock = (!self.inside_namespace)
+            .then(|| super::lock(&self.out, "`make run-l4 OUT=FOLDER`"))
+            .transpose()?;
         let accel = super::settle_accel(&artefacts, &self.out)?;
         let bench = Bench {
             artefacts,
@@ -123,25 +123,6 @@ impl Prove {
             trials.truncate(1);
         }
         trials
-    }
-
-    /// Keeps other runs out of the folder; the harness inside a namespace shares its outer
-    /// one's.
-    fn lock(&self) -> Result<Option<File>, Failure> {
-        if self.inside_namespace {
-            return Ok(None);
-        }
-        let path = self.out.join(".lock");
-        let doing = || path.display().to_string();
-        let lock = File::create(&path).map_err(|error| Failure::host(doing(), error))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Some(lock)),
-            Err(TryLockError::WouldBlock) => Err(Failure::host(
-                doing(),
-                "another run writes here; `make run-l4 OUT=FOLDER` takes another folder",
-            )),
-            Err(TryLockError::Error(error)) => Err(Failure::host(doing(), error)),
-        }
     }
 
     fn chosen(&self) -> Result<Vec<&'static Case>, Failure> {

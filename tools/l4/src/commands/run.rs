@@ -18,6 +18,7 @@ use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Line;
 use crate::machine::nic::{Backend, HostPort, Nic};
+use crate::machine::ports::Reserved;
 use crate::machine::spec::{Interrupts, Less, MachineSpec};
 use crate::package;
 
@@ -27,10 +28,10 @@ pub(crate) struct Run {
     /// The manifest to boot, by name.
     #[arg(default_value = "three-lanes")]
     manifest: String,
-    /// The host's port of the public lane.
+    /// The host's port of the public lane; 0 is any that is free.
     #[arg(long, default_value_t = 8080)]
     public_port: u16,
-    /// The host's port of the provider lane.
+    /// The host's port of the provider lane; 0 is any that is free.
     #[arg(long, default_value_t = 8081)]
     provider_port: u16,
     /// Where the boot package and the serial log go.
@@ -52,15 +53,16 @@ impl Run {
 
     fn stay_up(&self, artefacts: &Artefacts) -> Result<(), Failure> {
         artefacts.check()?;
-        std::fs::create_dir_all(&self.out)
-            .map_err(|error| Failure::host(self.out.display().to_string(), error))?;
+        // Before any file is touched: whoever comes second leaves the first's log as it is.
+        let ports = self.ports()?;
+        let _lock = super::lock(&self.out, "`make run ARGS=\"--out FOLDER\"`")?;
         let interrupts = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&interrupts);
         ctrlc::set_handler(move || {
             counted.fetch_add(1, Ordering::AcqRel);
         })
         .map_err(|error| Failure::host("handling Ctrl-C", error))?;
-        let mut guest = Guest::new(Machine::boot(&self.spec(artefacts)?)?, 0);
+        let mut guest = Guest::new(Machine::boot(&self.spec(artefacts, &ports)?)?, 0);
         guest.await_ready()?;
         // The policy line speaks of the lanes that there are, and of no others.
         let has = |lane: Lane| guest.policy(&format!("{}_conns", lane.target())).is_ok();
@@ -110,12 +112,30 @@ impl Run {
         }
     }
 
-    fn spec(&self, artefacts: &Artefacts) -> Result<MachineSpec, Failure> {
+    /// Takes the host's ports of both lanes that it reaches, in the order of their NICs.
+    fn ports(&self) -> Result<[Reserved; 2], Failure> {
+        let (public, provider) = (self.public_port, self.provider_port);
+        if public == provider && public != 0 {
+            return Err(Failure::host(
+                "taking the ports",
+                format!("--public-port and --provider-port are both {public}; choose two"),
+            ));
+        }
+        Ok([
+            Reserved::this_or_any(public)?,
+            Reserved::this_or_any(provider)?,
+        ])
+    }
+
+    fn spec(&self, artefacts: &Artefacts, ports: &[Reserved; 2]) -> Result<MachineSpec, Failure> {
         let accel = super::settle_accel(artefacts, &self.out)?;
         let manifest = artefacts.manifests.join(format!("{}.toml", self.manifest));
         let package = self.out.join(format!("{}.package", self.manifest));
         package::compile(artefacts, &manifest, LaneRules::Checked, &package)?;
-        let nic = |port, lane| Nic::of(lane, Backend::User(HostPort::Fixed(port)));
+        let nic = |port: &Reserved, lane| {
+            Nic::of(lane, Backend::User(HostPort::Fixed(port.address().port())))
+        };
+        let [public, provider] = ports;
         Ok(MachineSpec {
             emulator: artefacts.qemu.clone(),
             accel,
@@ -124,8 +144,8 @@ impl Run {
             memory_mib: artefacts.memory,
             less: Less::Nothing,
             nics: vec![
-                nic(self.public_port, Lane::Anonymous),
-                nic(self.provider_port, Lane::ProviderHealth),
+                nic(public, Lane::Anonymous),
+                nic(provider, Lane::ProviderHealth),
             ],
             serial_log: self.out.join(format!("{}.serial.log", self.manifest)),
             time_limit: Duration::from_secs(u64::from(u32::MAX)),

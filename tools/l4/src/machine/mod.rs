@@ -161,7 +161,7 @@ impl Machine {
     fn refused(&mut self, status: MachineExit) -> Failure {
         let stderr = self.stderr();
         if stderr.contains("Could not set up host forwarding rule") {
-            return Failure::PortTaken { stderr };
+            return Failure::PortTaken { cause: stderr };
         }
         Failure::EmulatorRefused { status, stderr }
     }

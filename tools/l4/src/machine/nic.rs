@@ -11,7 +11,7 @@ use crate::lane::Lane;
 pub(crate) enum HostPort {
     /// Any free one, chosen at each boot.
     Ephemeral,
-    /// This one, or the boot fails.
+    /// This one, which the caller has reserved, or the boot fails.
     Fixed(u16),
 }
 

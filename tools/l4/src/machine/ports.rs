@@ -20,18 +20,29 @@ pub(crate) struct Reserved {
 impl Reserved {
     /// Reserves a port for a TCP listener.
     pub(crate) fn tcp() -> Result<Self, Failure> {
+        Self::listen_on(0).map_err(|error| Failure::host("reserving a port", error))
+    }
+
+    /// Reserves this port for a TCP listener, or any if it is 0.
+    pub(crate) fn this_or_any(port: u16) -> Result<Self, Failure> {
+        Self::listen_on(port).map_err(|error| Failure::PortTaken {
+            cause: format!("{port}: {error}"),
+        })
+    }
+
+    fn listen_on(port: u16) -> std::io::Result<Self> {
         Self::keep(Socket::new(Domain::IPV4, Type::STREAM, None), |socket| {
             // Before the port is chosen: it is the first to bind who decides whether it can
             // be shared.
             socket.set_reuse_address(true)?;
-            loopback(socket)
+            loopback(socket, port)
         })
     }
 
     /// Reserves a port for a UDP socket.
     pub(crate) fn udp() -> Result<Self, Failure> {
         Self::keep(Socket::new(Domain::IPV4, Type::DGRAM, None), |socket| {
-            let address = loopback(socket)?;
+            let address = loopback(socket, 0)?;
             // Only now, or the port could be one that another reservation shares.
             socket.set_reuse_address(true)?;
             // A socket that is connected takes nothing from anybody else: every datagram is
@@ -39,20 +50,19 @@ impl Reserved {
             socket.connect(&address.into())?;
             Ok(address)
         })
+        .map_err(|error| Failure::host("reserving a port", error))
     }
 
     fn keep(
         socket: std::io::Result<Socket>,
         bind: impl FnOnce(&Socket) -> std::io::Result<SocketAddr>,
-    ) -> Result<Self, Failure> {
-        let reserved = socket.and_then(|socket| {
-            let address = bind(&socket)?;
-            Ok(Self {
-                address,
-                _socket: socket,
-            })
-        });
-        reserved.map_err(|error| Failure::host("reserving a port", error))
+    ) -> std::io::Result<Self> {
+        let socket = socket?;
+        let address = bind(&socket)?;
+        Ok(Self {
+            address,
+            _socket: socket,
+        })
     }
 
     /// The port, with the loopback's address.
@@ -61,8 +71,8 @@ impl Reserved {
     }
 }
 
-fn loopback(socket: &Socket) -> std::io::Result<SocketAddr> {
-    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+fn loopback(socket: &Socket, port: u16) -> std::io::Result<SocketAddr> {
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)).into())?;
     let address = socket.local_addr()?.as_socket();
     address.ok_or_else(|| std::io::Error::other("not an address of IP"))
 }
