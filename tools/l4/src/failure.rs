@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     EmulatorRefused { status: MachineExit, stderr: String },
     /// A port of the host's that it was to forward is another program's.
     PortTaken { cause: String },
+    /// The harness was to go to a lane that cannot be reached from the host.
+    Unreachable { lane: &'static str },
     /// A line did not come in time, and the machine still runs.
     Hang {
         awaited: String,
@@ -63,6 +65,7 @@ impl Failure {
             Self::EmulatorMissing { .. } => "emulator-missing",
             Self::EmulatorRefused { .. } => "emulator-refused",
             Self::PortTaken { .. } => "port-taken",
+            Self::Unreachable { .. } => "unreachable",
             Self::Hang { .. } => "hang",
             Self::Panic { .. } => "panic",
             Self::EndedEarly { .. } => "ended-early",
@@ -162,6 +165,9 @@ impl fmt::Display for Failure {
             ),
             Self::EmulatorRefused { status, stderr } => {
                 write!(out, "the emulator refused to start: {status}: {stderr}")
+            }
+            Self::Unreachable { lane } => {
+                write!(out, "the host has no way to the {lane} lane over this wire")
             }
             Self::Hang { .. }
             | Self::Panic { .. }

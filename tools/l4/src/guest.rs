@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use crate::evidence::{Evidence, ListenerCount, fields};
 use crate::failure::Failure;
-use crate::http::Tally;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::probe::{Probe, Reply};
@@ -80,23 +79,31 @@ impl Guest {
         Ok(())
     }
 
-    /// Where the host reaches a lane. The local lane is not reachable from outside.
-    pub(crate) fn address(&self, lane: Lane) -> SocketAddr {
+    /// Where the host reaches a lane: nowhere the local one, which is inside the guest, and one
+    /// whose wire the harness itself is.
+    pub(crate) fn address(&self, lane: Lane) -> Option<SocketAddr> {
         let nic = match lane {
-            Lane::Anonymous | Lane::LocalHealth => 1,
+            Lane::Anonymous => 1,
             Lane::ProviderHealth => 2,
+            Lane::LocalHealth => return None,
         };
         self.machine.host_address(nic)
     }
 
     /// The public lane's address on the host.
-    pub(crate) fn public(&self) -> SocketAddr {
-        self.address(Lane::Anonymous)
+    pub(crate) fn public(&self) -> Result<SocketAddr, Failure> {
+        self.reach(Lane::Anonymous)
     }
 
     /// The provider lane's address on the host.
-    pub(crate) fn provider(&self) -> SocketAddr {
-        self.address(Lane::ProviderHealth)
+    pub(crate) fn provider(&self) -> Result<SocketAddr, Failure> {
+        self.reach(Lane::ProviderHealth)
+    }
+
+    /// A lane's address on the host, for whoever cannot go on without.
+    pub(crate) fn reach(&self, lane: Lane) -> Result<SocketAddr, Failure> {
+        self.address(lane)
+            .ok_or(Failure::Unreachable { lane: lane.key() })
     }
 
     /// A number of the policy that the service printed at boot, by the markers' own words.
@@ -120,16 +127,9 @@ impl Guest {
         })
     }
 
-    /// Has the in-guest client do something that is not counted.
+    /// Has the in-guest client do something; what it saw is not counted here.
     pub(crate) fn tell(&mut self, command: &str) -> Result<Reply, Failure> {
         self.probe()?.command(command, SLOW_HOST)
-    }
-
-    /// Has the in-guest client do something, and counts what it saw.
-    pub(crate) fn ask(&mut self, tally: &mut Tally, command: &str) -> Result<Reply, Failure> {
-        let reply = self.tell(command)?;
-        tally.add(&reply.tally());
-        Ok(reply)
     }
 
     /// Waits for a quiescent evidence line that satisfies `agrees`. If none comes in time,

@@ -5,8 +5,9 @@
 //! machine/   QEMU and its console       load/    bounded clients that load a lane
 //! attacks/   a peer that plays TCP by hand
 //! http/      the harness's own client   report/  table, JSON, JUnit, one HTML page
-//! wire/      what a trial's traffic goes over, and the TAP devices
-//! session    one run of one case: boots, checks, figures, and the common assertions
+//! wire/      what a case's traffic goes over, and the TAP devices
+//! session    one run of one case: boots, checks, figures
+//! trial/     one booted guest, what its clients saw, and the assertions common to all
 //! guest      a booted guest as a case uses it; probe is the in-guest client's wire
 //! ```
 
@@ -39,6 +40,7 @@ mod record;
 mod report;
 mod session;
 mod tool;
+mod trial;
 mod wire;
 
 use std::process::ExitCode;

@@ -1,6 +1,7 @@
 //! `l4 run` on the command line, with a shell script in QEMU's place: who comes second changes
 //! nothing of whoever came first, and the ports that are told are the ones that there are.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(dead_code, reason = "the support is mkmanifest's, for its own tests")]
 
 #[path = "../../mkmanifest/tests/support/mod.rs"]

@@ -6,9 +6,10 @@ use std::path::Path;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
-use crate::http::{self, Response, Tally};
+use crate::http::{self, Response};
 use crate::lane::Lane;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire;
 
 pub(crate) const CASE: Case = Case {
@@ -87,21 +88,20 @@ struct Shown {
 }
 
 fn boot(session: &mut Session<'_>, manifest: &str, absent: &[Lane]) -> Result<Shown, Failure> {
-    let mut guest = session.boot(manifest)?;
-    let mut clients = ClientCounts::default();
+    let mut trial = session.boot(manifest)?;
     for lane in absent {
-        refuses(session, &mut guest, manifest, *lane)?;
+        refuses(&mut trial, manifest, *lane)?;
     }
-    let mut shown = script(&guest, clients.lane(Lane::Anonymous));
-    shown.console = console(&guest);
+    let mut shown = script(&mut trial)?;
+    shown.console = console(&trial.guest);
     for lane in absent {
-        session.check(
+        trial.session.check(
             format!("{manifest}: the console does not speak of {}", lane.key()),
             !shown.console.contains(lane.target()) && !shown.console.contains(lane.key()),
             shown.console.replace('\n', " / "),
         );
     }
-    let evidence = session.settle(guest, &clients)?;
+    let evidence = trial.settle()?;
     for lane in absent {
         for counter in ["admitted", "conns_admitted", "conns_refused"] {
             // An absent lane's counters may be left out of the line altogether.
@@ -116,22 +116,16 @@ fn boot(session: &mut Session<'_>, manifest: &str, absent: &[Lane]) -> Result<Sh
 }
 
 /// A port refuses, seen from inside the guest and, where there is a way, from outside.
-fn refuses(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    manifest: &str,
-    lane: Lane,
-) -> Result<(), Failure> {
+fn refuses(trial: &mut Trial<'_, '_>, manifest: &str, lane: Lane) -> Result<(), Failure> {
     let path = if lane == Lane::LocalHealth {
         "/api/status"
     } else {
         "/healthz"
     };
-    let reply = guest.ask(
-        &mut Tally::default(),
-        &format!("get {} {path}", lane.target()),
-    )?;
-    session.check(
+    // Nobody listens, so nothing of it is in the service's counts.
+    let command = format!("get {} {path}", lane.target());
+    let reply = trial.guest.tell(&command)?;
+    trial.session.check(
         format!(
             "{manifest}: the {} port refuses a client inside",
             lane.key()
@@ -139,10 +133,9 @@ fn refuses(
         reply.count("refused") == 1,
         &reply.line,
     );
-    if lane == Lane::ProviderHealth {
-        let get = http::once("GET", path);
-        let answer = http::exchange(guest.provider(), &get);
-        session.check(
+    if let Some(address) = trial.guest.address(lane) {
+        let answer = http::exchange(address, &http::once("GET", path));
+        trial.session.check(
             format!(
                 "{manifest}: the {} port refuses a client outside",
                 lane.key()
@@ -158,18 +151,19 @@ fn refuses(
 const BODY_SHOWN_MAX: usize = 256;
 
 /// Runs the script on the public lane; what varies by time is replaced.
-fn script(guest: &Guest, tally: &mut Tally) -> Shown {
+fn script(trial: &mut Trial<'_, '_>) -> Result<Shown, Failure> {
     let mut shown = Shown::default();
+    let (address, tally) = (trial.guest.public()?, trial.clients.lane(Lane::Anonymous));
     for (method, target) in SCRIPT {
         let bytes = http::once(method, target);
-        let outcome = http::counted(tally, guest.public(), &bytes);
+        let outcome = http::counted(tally, address, &bytes);
         shown.both(&format!("> {method} {target}"));
         match outcome {
             Ok(response) => shown.response(&response),
             Err(ending) => shown.both(&format!("< {ending}")),
         }
     }
-    shown
+    Ok(shown)
 }
 
 impl Shown {

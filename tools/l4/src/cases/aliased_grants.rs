@@ -99,7 +99,7 @@ fn booted(session: &mut Session<'_>, manifest: &str, grants: &[&str]) -> Result<
         &line.text,
     );
     let get = http::once("GET", "/healthz");
-    for address in [guest.public(), guest.provider()] {
+    for address in [guest.public()?, guest.provider()?] {
         let answer = http::exchange(address, &get);
         session.check(
             format!("{manifest}: no port answers"),

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::frames::{Badness, Relay};
 use crate::load::lossy::Reading;
 use crate::machine::nic::Between;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
 use crate::wire;
 
 pub(crate) const CASE: Case = Case {
@@ -44,15 +44,14 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     if let Some(public) = nics.first_mut() {
         public.between = Between::Relay(ports);
     }
-    let guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts::at_most();
-    session.step("pages over the bad wire");
-    READING.judge(session, &guest, &mut clients, "the bad wire")?;
+    let mut trial = session.boot_on("three-lanes", nics)?.at_most();
+    trial.session.step("pages over the bad wire");
+    READING.judge(&mut trial, "the bad wire")?;
     let [passed, lost, doubled, overtaken] = relay.counts();
-    session.check(
+    trial.session.check(
         "the wire was bad",
         lost > 0 && doubled > 0 && overtaken > 0,
         format_args!("{passed} passed, {lost} lost, {doubled} doubled, {overtaken} overtaken"),
     );
-    session.settle(guest, &clients).map(drop)
+    trial.settle().map(drop)
 }

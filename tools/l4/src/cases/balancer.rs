@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Flooded, Reuse};
 use crate::load::sampler::Sampler;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
 use crate::tool::haproxy::Haproxy;
+use crate::trial::Trial;
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -39,17 +39,22 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 /// Floods the public lane through HAProxy, with bounds so tight that it is saturated.
 fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes-tight")?;
-    let mut clients = ClientCounts::at_most();
-    let haproxy = Haproxy::start(session.folder(), guest.public(), guest.provider())?;
+    let mut trial = session.boot("three-lanes-tight")?.at_most();
+    let haproxy = Haproxy::start(
+        trial.session.folder(),
+        trial.guest.public()?,
+        trial.guest.provider()?,
+    )?;
     let up = haproxy.await_state("UP");
-    session.check(
+    trial.session.check(
         "HAProxy finds the guest up",
         up.is_some(),
         format_args!("{up:?}"),
     );
-    session.step("a flood through HAProxy past the public bounds, 10 s");
-    let sampler = Sampler::start(guest.public());
+    trial
+        .session
+        .step("a flood through HAProxy past the public bounds, 10 s");
+    let sampler = Sampler::start(trial.guest.public()?);
     let mut flood = Flood::of(
         haproxy.address(),
         http::once("GET", "/app.js"),
@@ -66,8 +71,9 @@ fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
         }
         (flooding.join().unwrap_or_default(), states)
     });
-    sampler.record(session, &mut clients);
-    clients
+    sampler.record(&mut trial);
+    trial
+        .clients
         .lane(Lane::Anonymous)
         .status(200, flooded.tally.of(200));
     // `UP 2/3` is one late check on a loaded host; only `DOWN` takes the guest out.
@@ -76,21 +82,21 @@ fn saturated(session: &mut Session<'_>) -> Result<(), Failure> {
         .filter(|state| state.starts_with("UP"))
         .count();
     let wavered = states.iter().filter(|state| *state != "UP").count();
-    session.check(
+    trial.session.check(
         "the guest stays up while its public lane is saturated through HAProxy",
         !states.is_empty() && up == states.len(),
         format_args!("up in {up} of {} samples", states.len()),
     );
-    session.figure(
+    trial.session.figure(
         "HAProxy's view while the public lane is saturated",
         format_args!(
             "up in {up} of {} samples, {wavered} with a check missed",
             states.len()
         ),
     );
-    told(session, &flooded);
+    told(trial.session, &flooded);
     drop(haproxy);
-    let evidence = session.settle(guest, &clients)?;
+    let evidence = trial.settle()?;
     session.check_equal(
         "no refusal goes unanswered",
         evidence.lane("refusals_unanswered", Lane::Anonymous)?,
@@ -122,46 +128,52 @@ fn told(session: &mut Session<'_>, flooded: &Flooded) {
 
 /// Drains the guest under moderate load.
 fn drained(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
-    let haproxy = Haproxy::start(session.folder(), guest.public(), guest.provider())?;
+    let mut trial = session.boot("three-lanes")?.at_most();
+    let haproxy = Haproxy::start(
+        trial.session.folder(),
+        trial.guest.public()?,
+        trial.guest.provider()?,
+    )?;
     let up = haproxy.await_state("UP");
-    session.check(
+    trial.session.check(
         "HAProxy finds the guest up before the drain",
         up.is_some(),
         format_args!("{up:?}"),
     );
-    session.step("drain under load");
+    trial.session.step("drain under load");
     let request = http::keep("GET", "/app.js");
     let mut flood = Flood::of(haproxy.address(), request.clone(), 8, usize::MAX);
     flood.reuse = Reuse::KeepAlive;
     let flooding = flood.start();
     // One answer through HAProxy, beside the flood's.
-    let local = clients.lane(Lane::Anonymous);
+    let local = trial.clients.lane(Lane::Anonymous);
     let served = http::ask_until(local, haproxy.address(), &request, |status| status == 200);
-    session.check(
+    trial.session.check(
         "HAProxy is serving when the drain begins",
         served.as_ref().is_ok_and(|one| one.status == 200),
         http::told(&served),
     );
-    let took = drain(session, &mut guest, &mut clients, &haproxy)?;
+    let took = drain(&mut trial, &haproxy)?;
     let flooded = flooding.finish();
-    session.check(
+    trial.session.check(
         "HAProxy takes the draining guest out",
         took.is_some(),
         format_args!("{took:?} after the drain began"),
     );
     if let Some(took) = took {
-        session.figure("drain to down at HAProxy", format_args!("{took:.2?}"));
+        trial
+            .session
+            .figure("drain to down at HAProxy", format_args!("{took:.2?}"));
     }
-    nothing_lost(session, &flooded);
-    clients
+    nothing_lost(trial.session, &flooded);
+    trial
+        .clients
         .lane(Lane::Anonymous)
         .status(200, flooded.tally.of(200));
     drop(haproxy);
     // Whoever has been waited for has left; the grace may end.
-    guest.drain()?;
-    session.settle_drained(guest, &clients).map(drop)
+    trial.guest.drain()?;
+    trial.settle_drained().map(drop)
 }
 
 /// How long the drained guest is to take what HAProxy still sends: longer than HAProxy could
@@ -169,19 +181,18 @@ fn drained(session: &mut Session<'_>) -> Result<(), Failure> {
 const GRACE: Duration = Duration::from_secs(600);
 
 /// Begins the drain; tells how long HAProxy took to see it.
-fn drain(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-    haproxy: &Haproxy,
-) -> Result<Option<Duration>, Failure> {
+fn drain(trial: &mut Trial<'_, '_>, haproxy: &Haproxy) -> Result<Option<Duration>, Failure> {
     let begun = Instant::now();
     let command = format!("post local /drain body=grace_ms={}", GRACE.as_millis());
-    guest.ask(clients.lane(Lane::LocalHealth), &command)?;
-    let provider = clients.lane(Lane::ProviderHealth);
-    let answer = http::counted(provider, guest.provider(), &http::once("GET", "/healthz"));
+    trial.ask(Lane::LocalHealth, &command)?;
+    let provider = trial.clients.lane(Lane::ProviderHealth);
+    let answer = http::counted(
+        provider,
+        trial.guest.provider()?,
+        &http::once("GET", "/healthz"),
+    );
     let seen = haproxy.await_state("DOWN");
-    session.check(
+    trial.session.check(
         "the provider's health is answered 503 in the drain",
         answer.as_ref().is_ok_and(|one| one.status == 503),
         http::told(&answer),

@@ -7,7 +7,7 @@ use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::http;
 use crate::lane::Lane;
-use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
+use crate::session::{SLOW_HOST, Sabotage, Session};
 use crate::tool::{self, Finished};
 use crate::wire::Wires;
 
@@ -89,14 +89,14 @@ const FIREFOX: &[&str] = &[
 ];
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes")?;
     // curl may see more responses than its report tells (interim ones, retries).
-    let mut clients = ClientCounts::at_most();
-    session.step("one request of each kind");
+    let mut trial = session.boot("three-lanes")?.at_most();
+    let public = trial.guest.public()?;
+    trial.session.step("one request of each kind");
     for (arguments, target, expected) in REQUESTS {
-        let finished = curl(guest.public(), arguments, &[target])?;
+        let finished = curl(public, arguments, &[target])?;
         let told = finished.stdout.trim().to_owned();
-        session.check(
+        trial.session.check(
             format!("curl {} {target}: status {expected}", arguments.join(" ")),
             told.lines()
                 .last()
@@ -104,29 +104,29 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
             &told,
         );
     }
-    session.step("reuse, revalidation, a wrong protocol");
-    reuse(session, guest.public())?;
-    revalidation(session, guest.public())?;
-    let h2 = curl(guest.public(), &["-s", "--http2-prior-knowledge"], &["/"])?;
-    session.check(
+    trial.session.step("reuse, revalidation, a wrong protocol");
+    reuse(trial.session, public)?;
+    revalidation(trial.session, public)?;
+    let h2 = curl(public, &["-s", "--http2-prior-knowledge"], &["/"])?;
+    trial.session.check(
         "HTTP/2 by prior knowledge is refused and not served",
         !h2.stdout.trim().starts_with('2'),
         format_args!("exit {:?}, {}", h2.code, h2.stdout.trim()),
     );
-    session.step("browsers' header sets");
+    trial.session.step("browsers' header sets");
     for (name, headers) in [("Chrome", CHROME), ("Firefox", FIREFOX)] {
         for target in ["/", "/style.css", "/app.js", "/favicon.ico", "/api/ingress"] {
             let bytes = http::request("GET", target, headers);
-            let tally = clients.lane(Lane::Anonymous);
-            let answer = http::counted(tally, guest.public(), &bytes);
-            session.check(
+            let tally = trial.clients.lane(Lane::Anonymous);
+            let answer = http::counted(tally, public, &bytes);
+            trial.session.check(
                 format!("{name} gets {target}"),
                 answer.as_ref().is_ok_and(|one| one.status == 200),
                 http::told(&answer),
             );
         }
     }
-    session.settle(guest, &clients).map(drop)
+    trial.settle().map(drop)
 }
 
 /// Runs curl; it prints the status and the number of new connections, a line a target.

@@ -5,7 +5,7 @@ use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::http;
 use crate::lane::Lane;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -72,24 +72,24 @@ const TARGETS: &[&str] = &[
 ];
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::default();
+    let mut trial = session.boot("three-lanes")?;
+
     let mut sent = 0_u64;
-    session.step("crafted headers on /healthz");
+    trial.session.step("crafted headers on /healthz");
     for claim in CLAIMS {
         let own_host = claim.starts_with("Host:");
         let host = if own_host { "" } else { "Host: capos.test\r\n" };
         let bytes = format!("GET /healthz HTTP/1.1\r\n{host}{claim}\r\nConnection: close\r\n\r\n");
-        let public = clients.lane(Lane::Anonymous);
-        let answer = http::counted(public, guest.public(), bytes.as_bytes());
+        let public = trial.clients.lane(Lane::Anonymous);
+        let answer = http::counted(public, trial.guest.public()?, bytes.as_bytes());
         sent += 1;
-        session.check(
+        trial.session.check(
             format!("`{claim}` is answered on the public lane"),
             answer.is_ok(),
             http::told(&answer),
         );
     }
-    session.step("crafted targets and methods");
+    trial.session.step("crafted targets and methods");
     for target in TARGETS {
         for method in ["GET", "HEAD", "POST"] {
             let length = if method == "POST" {
@@ -98,20 +98,20 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
                 "Accept: */*"
             };
             let bytes = http::request(method, target, &[length, "Connection: close"]);
-            let public = clients.lane(Lane::Anonymous);
-            let answer = http::counted(public, guest.public(), &bytes);
+            let public = trial.clients.lane(Lane::Anonymous);
+            let answer = http::counted(public, trial.guest.public()?, &bytes);
             sent += 1;
             let protected = answer
                 .as_ref()
                 .is_ok_and(|one| one.status == 200 && !target.contains("ealthz"));
-            session.check(
+            trial.session.check(
                 format!("`{method} {target}` opens no protected route"),
                 !protected,
                 http::told(&answer),
             );
         }
     }
-    let evidence = session.settle(guest, &clients)?;
+    let evidence = trial.settle()?;
     let connections = evidence.lane("conns_admitted", Lane::Anonymous)?
         + evidence.lane("conns_refused", Lane::Anonymous)?;
     session.check_equal(

@@ -15,8 +15,9 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
-use crate::load::watch::{Watched, count, watch};
-use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
+use crate::load::watch::{Watched, watch};
+use crate::session::{SLOW_HOST, Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire;
 
 pub(crate) const CASE: Case = Case {
@@ -211,39 +212,52 @@ fn judge(session: &mut Session<'_>, lines: &[String], process: &str, deed: &Deed
     }
 }
 
+/// The provider's probe beside processes that do their worst.
+fn watched(trial: &mut Trial<'_, '_>) -> Result<Watched, Failure> {
+    let (watched, ()) = watch(trial, WATCHED_FOR, |_| {
+        std::thread::sleep(WATCHED_FOR);
+        Ok(())
+    })?;
+    Ok(watched)
+}
+
 /// The three lanes serve beside a process that never gives the processor back.
 fn beside_the_lanes(session: &mut Session<'_>) -> Result<Watched, Failure> {
-    let mut guest = session.boot("three-lanes-hostile")?;
-    session.step("serve beside a process that spins");
-    let mut clients = ClientCounts::default();
-    let flood = Flood::of(guest.public(), http::once("GET", "/healthz"), 4, 25).run();
-    clients.lane(Lane::Anonymous).add(&flood.tally);
-    session.check_equal(
+    let mut trial = session.boot("three-lanes-hostile")?;
+    trial.session.step("serve beside a process that spins");
+    let flood = Flood::of(trial.guest.public()?, http::once("GET", "/healthz"), 4, 25).run();
+    trial.count(Lane::Anonymous, &flood.tally);
+    trial.session.check_equal(
         "spin: every public request is served",
         flood.tally.of(200),
         100,
     );
-    session.figure(
+    trial.session.figure(
         "public request beside a process that spins",
         &flood.latencies,
     );
-    let provider = Flood::of(guest.provider(), http::once("GET", "/healthz"), 1, 10).run();
-    clients.lane(Lane::ProviderHealth).add(&provider.tally);
-    session.check_equal(
+    let provider = Flood::of(
+        trial.guest.provider()?,
+        http::once("GET", "/healthz"),
+        1,
+        10,
+    )
+    .run();
+    trial.count(Lane::ProviderHealth, &provider.tally);
+    trial.session.check_equal(
         "spin: every provider probe is served",
         provider.tally.of(200),
         10,
     );
-    let watched = watch(&mut guest, WATCHED_FOR, |_| std::thread::sleep(WATCHED_FOR))?;
-    count(&mut clients, &watched);
-    watched.judge(session, "spin");
-    let local = guest.ask(clients.lane(Lane::LocalHealth), "get local /api/status")?;
-    session.check(
+    let watched = watched(&mut trial)?;
+    watched.judge(trial.session, "spin");
+    let local = trial.ask(Lane::LocalHealth, "get local /api/status")?;
+    trial.session.check(
         "spin: the local lane serves",
         local.count("status_200") == 1,
         &local.line,
     );
-    guest.machine_mut().await_line(
+    trial.guest.machine_mut().await_line(
         0,
         "the kernel's word on the process that spins",
         SLOW_HOST,
@@ -251,42 +265,42 @@ fn beside_the_lanes(session: &mut Session<'_>) -> Result<Watched, Failure> {
             line.starts_with("[kernel] process ") && line.contains("ticks without a system call")
         },
     )?;
-    session.settle(guest, &clients)?;
+    trial.settle()?;
     Ok(watched)
 }
 
 /// The three lanes serve beside one process that asks all it can of each entry into the
 /// kernel, and one that holds as many outgoing connections as it may.
 fn beside_greed(session: &mut Session<'_>, calm: &Watched) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes-greedy")?;
-    session.step("serve beside processes that ask for all there is");
-    let mut clients = ClientCounts::default();
-    let watched = watch(&mut guest, WATCHED_FOR, |_| std::thread::sleep(WATCHED_FOR))?;
-    count(&mut clients, &watched);
-    watched.judge(session, "greed");
-    session.probes(watched.rows("greed", calm));
+    let mut trial = session.boot("three-lanes-greedy")?;
+    trial
+        .session
+        .step("serve beside processes that ask for all there is");
+    let watched = watched(&mut trial)?;
+    watched.judge(trial.session, "greed");
+    trial.session.probes(watched.rows("greed", calm));
     let took = |watched: &Watched| watched.outside.latencies().percent(50);
-    session.check(
+    trial.session.check(
         format!("greed: half of the probes take at most {SLOWER_MAX} times what they take beside a process that spins"),
         took(&watched) <= took(calm) * SLOWER_MAX,
         format_args!("{:?} beside {:?}", took(&watched), took(calm)),
     );
-    let flood = Flood::of(guest.public(), http::once("GET", "/healthz"), 4, 25).run();
-    clients.lane(Lane::Anonymous).add(&flood.tally);
-    session.check_equal(
+    let flood = Flood::of(trial.guest.public()?, http::once("GET", "/healthz"), 4, 25).run();
+    trial.count(Lane::Anonymous, &flood.tally);
+    trial.session.check_equal(
         "greed: every public request is served",
         flood.tally.of(200),
         100,
     );
     let held = 40;
-    let local = guest.ask(
-        clients.lane(Lane::LocalHealth),
+    let local = trial.ask(
+        Lane::LocalHealth,
         &format!("flood local /api/status count={held} conns=8 keepalive=off"),
     )?;
-    session.check(
+    trial.session.check(
         "greed: the operator in the guest connects at once, every time",
         local.count("status_200") == held,
         &local.line,
     );
-    session.settle(guest, &clients).map(drop)
+    trial.settle().map(drop)
 }

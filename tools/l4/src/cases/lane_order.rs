@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::http::Tally;
 use crate::lane::Lane;
 use crate::load::account::rest;
-use crate::load::floods::Load;
+use crate::load::going::Site;
 use crate::load::prober::{Probed, Prober};
 use crate::load::quantiles::milliseconds;
+use crate::load::table::{self, Of};
 use crate::machine::share::Shares;
-use crate::record::{Chart, Side};
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::record::Side;
+use crate::session::{Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -53,47 +54,45 @@ struct Beside {
 }
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
-    let time = session.load_time();
-    session.step("none");
-    let idle = beside(&guest, &mut clients, || {
+    let mut trial = session.boot("three-lanes")?.at_most();
+    let time = trial.session.load_time();
+    trial.session.step("none");
+    let idle = beside(&mut trial, || {
         std::thread::sleep(time);
         Ok(Tally::default())
     })?;
-    tell(session, "none", &idle, &idle);
-    let mut lines = vec![("none".to_owned(), idle.probe.line())];
-    for (name, load) in Load::ALL {
-        session.step(name);
-        let folder = session.folder().to_owned();
-        let loaded = beside(&guest, &mut clients, || {
-            load.carry_on(&guest, time, &folder)
-        })?;
-        rest(session, &guest, &mut clients, name);
-        tell(session, name, &loaded, &idle);
-        lines.push((name.to_owned(), loaded.probe.line()));
-    }
-    session.chart(Chart {
-        title: "provider probe beside each load".into(),
-        unit: "ms".into(),
-        lines,
-    });
-    session.settle(guest, &clients).map(drop)
+    tell(trial.session, "none", &idle, &idle);
+    let title = "provider probe beside each load";
+    let before = ("none".to_owned(), idle.probe.line());
+    table::each(
+        &mut trial,
+        Of::LaneOrder,
+        title,
+        Some(before),
+        |trial, row| {
+            let site = Site::of(trial)?;
+            let load = || Ok(row.load.carry_on(&site, time)?.tally);
+            let loaded = beside(trial, load)?;
+            rest(trial, row.name)?;
+            tell(trial.session, row.name, &loaded, &idle);
+            Ok(loaded.probe.line())
+        },
+    )?;
+    trial.settle().map(drop)
 }
 
 fn beside(
-    guest: &Guest,
-    clients: &mut ClientCounts,
+    trial: &mut Trial<'_, '_>,
     load: impl FnOnce() -> Result<Tally, Failure>,
 ) -> Result<Beside, Failure> {
-    let shares = guest.machine().watch_share();
-    let probe = Prober::start(guest.provider(), PROBE_PACE);
-    let public = Prober::start(guest.public(), PUBLIC_PACE);
+    let shares = trial.guest.machine().watch_share();
+    let probe = Prober::start(trial.guest.provider()?, PROBE_PACE);
+    let public = Prober::start(trial.guest.public()?, PUBLIC_PACE);
     let seen = load()?;
     let (probe, public) = (probe.finish(), public.finish());
-    clients.lane(Lane::ProviderHealth).add(&probe.tally);
-    clients.lane(Lane::Anonymous).add(&public.tally);
-    clients.lane(Lane::Anonymous).add(&seen);
+    trial.count(Lane::ProviderHealth, &probe.tally);
+    trial.count(Lane::Anonymous, &public.tally);
+    trial.count(Lane::Anonymous, &seen);
     Ok(Beside {
         probe,
         public,

@@ -8,7 +8,8 @@ use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::flood::Flood;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -30,92 +31,86 @@ pub(crate) const CASE: Case = Case {
 };
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::default();
-    session.step("one connection to each listener");
+    let mut trial = session.boot("three-lanes")?;
+    trial.session.step("one connection to each listener");
     let get = http::once("GET", "/healthz");
 
-    let public = clients.lane(Lane::Anonymous);
-    let answer = http::counted(public, guest.public(), &get);
-    session.check(
+    let public = trial.clients.lane(Lane::Anonymous);
+    let answer = http::counted(public, trial.guest.public()?, &get);
+    trial.session.check(
         "public /healthz is answered 200",
         is_200(&answer),
         http::told(&answer),
     );
     fed(
-        session,
-        &mut guest,
-        &clients,
-        "a public connection",
+        &mut trial,
+        "a public connection is charged to anonymous alone",
         [1, 0, 0],
     )?;
 
-    let provider = clients.lane(Lane::ProviderHealth);
-    let answer = http::counted(provider, guest.provider(), &get);
-    session.check(
+    let provider = trial.clients.lane(Lane::ProviderHealth);
+    let answer = http::counted(provider, trial.guest.provider()?, &get);
+    trial.session.check(
         "provider /healthz is answered 200",
         is_200(&answer),
         http::told(&answer),
     );
     fed(
-        session,
-        &mut guest,
-        &clients,
-        "a provider connection from outside",
+        &mut trial,
+        "a provider connection from outside is charged to provider_health alone",
         [1, 0, 1],
     )?;
 
-    guest.ask(clients.lane(Lane::ProviderHealth), "get provider /healthz")?;
+    trial.ask(Lane::ProviderHealth, "get provider /healthz")?;
     fed(
-        session,
-        &mut guest,
-        &clients,
-        "a provider connection from inside",
+        &mut trial,
+        "a provider connection from inside is charged to provider_health alone",
         [1, 0, 2],
     )?;
 
-    guest.ask(clients.lane(Lane::LocalHealth), "get local /api/status")?;
+    trial.ask(Lane::LocalHealth, "get local /api/status")?;
     fed(
-        session,
-        &mut guest,
-        &clients,
-        "a local connection",
+        &mut trial,
+        "a local connection is charged to local_health alone",
         [1, 1, 2],
     )?;
 
-    many(session, &mut guest, &mut clients)?;
-    session.figure("start to readiness", ready(&guest));
-    session.settle(guest, &clients).map(drop)
+    many(&mut trial)?;
+    trial
+        .session
+        .figure("start to readiness", ready(&trial.guest));
+    trial.settle().map(drop)
 }
 
-fn many(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<(), Failure> {
-    session.step("many connections to each listener");
+fn many(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial.session.step("many connections to each listener");
     let get = http::once("GET", "/healthz");
-    let many = Flood::of(guest.public(), get.clone(), 16, 8).run();
-    clients.lane(Lane::Anonymous).add(&many.tally);
-    let outside = Flood::of(guest.provider(), get, 4, 5).run();
-    clients.lane(Lane::ProviderHealth).add(&outside.tally);
-    guest.ask(
-        clients.lane(Lane::ProviderHealth),
+    let many = Flood::of(trial.guest.public()?, get.clone(), 16, 8).run();
+    trial.count(Lane::Anonymous, &many.tally);
+    let outside = Flood::of(trial.guest.provider()?, get, 4, 5).run();
+    trial.count(Lane::ProviderHealth, &outside.tally);
+    trial.ask(
+        Lane::ProviderHealth,
         "flood provider /healthz count=12 conns=4 keepalive=off",
     )?;
-    guest.ask(
-        clients.lane(Lane::LocalHealth),
+    trial.ask(
+        Lane::LocalHealth,
         "flood local /api/status count=24 conns=4 keepalive=off",
     )?;
     fed(
-        session,
-        guest,
-        clients,
-        "many connections to every lane",
+        trial,
+        "many connections to every lane are charged to the lanes they came in on",
         [129, 25, 34],
     )?;
-    let unanswered: u64 = clients.lanes.values().map(http::Tally::unanswered).sum();
-    session.check_equal("every connection was answered", unanswered, 0);
+    let unanswered: u64 = trial
+        .clients
+        .lanes
+        .values()
+        .map(http::Tally::unanswered)
+        .sum();
+    trial
+        .session
+        .check_equal("every connection was answered", unanswered, 0);
     Ok(())
 }
 
@@ -130,26 +125,14 @@ fn ready(guest: &Guest) -> String {
 
 /// Asserts how many connections each lane has been charged so far: anonymous, local,
 /// provider.
-fn fed(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &ClientCounts,
-    what: &str,
-    expected: [u64; 3],
-) -> Result<(), Failure> {
-    let evidence = guest.quiescent(session.patience(), |evidence| {
-        Lane::ALL.iter().all(|lane| clients.agree(evidence, *lane))
-    })?;
-    let names = match what {
-        "a public connection" => "anonymous alone",
-        "a local connection" => "local_health alone",
-        "many connections to every lane" => "the lanes they came in on",
-        _ => "provider_health alone",
-    };
+fn fed(trial: &mut Trial<'_, '_>, claim: &str, expected: [u64; 3]) -> Result<(), Failure> {
+    let clients = &trial.clients;
+    let agrees = |evidence: &Evidence| Lane::ALL.iter().all(|lane| clients.agree(evidence, *lane));
+    let evidence = trial.guest.quiescent(trial.session.patience(), agrees)?;
     let got = charged(&evidence)?;
     let held = got == [expected, expected];
-    session.check(
-        format!("{what} is charged to {names}"),
+    trial.session.check(
+        claim,
         held,
         format_args!("connections and requests: expected {expected:?} each, got {got:?}"),
     );

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::load::lossy::Reading;
 use crate::machine::nic::Filter;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::tap::Loss;
 use crate::wire::{Wire, Wires};
 
@@ -38,16 +38,15 @@ const READING: Reading = Reading {
 };
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes")?;
-    let mut clients = disorderly();
-    read(session, &guest, &mut clients, "a clean wire")?;
+    let mut trial = session.boot("three-lanes")?.at_most();
+    read(&mut trial, "a clean wire")?;
     for percent in [1, 5] {
         let loss = Loss::of(percent)?;
         let wire = format!("a wire that loses {percent} %");
-        read(session, &guest, &mut clients, &wire)?;
+        read(&mut trial, &wire)?;
         drop(loss);
     }
-    session.settle(guest, &clients)?;
+    trial.settle()?;
     for round_trip_ms in [20, 100] {
         let mut nics = session.nics();
         if let Some(public) = nics.first_mut() {
@@ -55,25 +54,15 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
             let interval = Duration::from_millis(round_trip_ms / 2);
             public.filters.push(Filter::Hold(interval));
         }
-        let guest = session.boot_on("three-lanes", nics)?;
-        let mut clients = disorderly();
+        let mut trial = session.boot_on("three-lanes", nics)?.at_most();
         let wire = format!("a wire of {round_trip_ms} ms");
-        read(session, &guest, &mut clients, &wire)?;
-        session.settle(guest, &clients)?;
+        read(&mut trial, &wire)?;
+        trial.settle()?;
     }
     Ok(())
 }
 
-fn disorderly() -> ClientCounts {
-    ClientCounts::at_most()
-}
-
-fn read(
-    session: &mut Session<'_>,
-    guest: &Guest,
-    clients: &mut ClientCounts,
-    wire: &str,
-) -> Result<(), Failure> {
-    session.step(format!("pages over {wire}"));
-    READING.judge(session, guest, clients, wire)
+fn read(trial: &mut Trial<'_, '_>, wire: &str) -> Result<(), Failure> {
+    trial.session.step(format!("pages over {wire}"));
+    READING.judge(trial, wire)
 }

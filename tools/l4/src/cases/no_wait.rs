@@ -11,11 +11,11 @@ use crate::frames::capture::{self, Captured};
 use crate::frames::flow::status;
 use crate::frames::peer::patience;
 use crate::frames::{Flags, Peer};
-use crate::guest::Guest;
 use crate::http::{self, Wire as Connection};
 use crate::lane::Lane;
 use crate::machine::nic::Filter;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -65,28 +65,27 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 /// A peer that acknowledges nothing.
 fn by_hand(session: &mut Session<'_>) -> Result<(), Failure> {
-    let (guest, mut peer) = session.boot_by_hand("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
+    let (mut trial, mut peer) = session.boot_by_hand("three-lanes")?;
     for (number, target) in (0..).zip(TARGETS) {
-        session.step(format!("{target}, and not a word"));
+        trial.session.step(format!("{target}, and not a word"));
         let mut ends = Ends::default();
         for attempt in 0..ATTEMPTS {
             let port = 10_000 + number * 100 + attempt;
-            ends.count(unacknowledged(session, &mut peer, port, target)?);
-            clients.lane(Lane::Anonymous).status(200, 1);
+            ends.count(unacknowledged(trial.session, &mut peer, port, target)?);
+            trial.clients.lane(Lane::Anonymous).status(200, 1);
         }
         // An interrupt between two entries of the service lets an answer go without its end.
-        session.check(
+        trial.session.check(
             format!("{target}: its end rides on the last data"),
             ends.alone <= ends.with_data,
             format_args!("{ends:?}"),
         );
-        session.figure(
+        trial.session.figure(
             format!("{target}, nothing acknowledged"),
             format_args!("{ends:?}"),
         );
     }
-    session.settle(guest, &clients).map(drop)
+    trial.settle().map(drop)
 }
 
 /// How the answers to one target ended.
@@ -174,17 +173,18 @@ fn beside_the_hosts_tcp(session: &mut Session<'_>) -> Result<(), Failure> {
     if let Some(public) = nics.first_mut() {
         public.filters.push(Filter::Dump(file.clone()));
     }
-    let guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts::default();
+    let mut trial = session.boot_on("three-lanes", nics)?;
     for target in TARGETS {
-        session.step(format!("{target}, {ROUNDS} times on one connection"));
-        let took = ask(&guest, &mut clients, target);
-        session.figure(
+        trial
+            .session
+            .step(format!("{target}, {ROUNDS} times on one connection"));
+        let took = ask(&mut trial, target)?;
+        trial.session.figure(
             format!("{ROUNDS} times {target}"),
             format_args!("{took:.1?}"),
         );
     }
-    session.settle(guest, &clients)?;
+    trial.settle()?;
     let waits = waits(&capture::read(&file)?);
     session.check(
         "no answer to the host's TCP waits for an acknowledgement",
@@ -198,11 +198,11 @@ fn beside_the_hosts_tcp(session: &mut Session<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn ask(guest: &Guest, clients: &mut ClientCounts, target: &str) -> Duration {
-    let begun = Instant::now();
+fn ask(trial: &mut Trial<'_, '_>, target: &str) -> Result<Duration, Failure> {
     let request = http::keep("GET", target);
-    let tally = clients.lane(Lane::Anonymous);
-    if let Ok(mut connection) = Connection::connect(guest.public()) {
+    let (address, tally) = (trial.guest.public()?, trial.clients.lane(Lane::Anonymous));
+    let begun = Instant::now();
+    if let Ok(mut connection) = Connection::connect(address) {
         for _ in 0..ROUNDS {
             let answer = connection
                 .send(&request)
@@ -210,7 +210,7 @@ fn ask(guest: &Guest, clients: &mut ClientCounts, target: &str) -> Duration {
             tally.count(&answer);
         }
     }
-    begun.elapsed()
+    Ok(begun.elapsed())
 }
 
 /// Answers, and those that waited.

@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::load::beside::{Deed, beside};
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -36,19 +36,16 @@ const SEED: u64 = 0x5eed_0007;
 const PROBED_FOR: Duration = Duration::from_secs(3);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let (mut guest, peer) = session.boot_by_hand("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
+    let (mut trial, peer) = session.boot_by_hand("three-lanes")?;
     let mut attacker = Attacker::new(peer, SEED);
     for (name, fill) in pools::ALL {
         let time = PROBED_FOR;
         let deed = Deed { name, time };
-        let held = beside(session, &mut guest, &mut clients, deed, |_| {
-            fill(&mut attacker)
-        })?;
+        let held = beside(&mut trial, deed, |_| fill(&mut attacker))?;
         attacker.reset(&held)?;
     }
     attacker.read_all()?;
-    let evidence = session.settle(guest, &clients)?;
+    let evidence = trial.settle()?;
     filled(session, &evidence)?;
     for lane in [Lane::LocalHealth, Lane::ProviderHealth] {
         for counter in ["conns_refused", "conns_turned_away"] {

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use crate::cases::{Case, Control, Need, Suite};
 use crate::evidence::Evidence;
 use crate::failure::Failure;
-use crate::guest::Guest;
-use crate::http::{self, Ending, PATIENCE, Response, Tally, Wire};
+use crate::http::{self, Answer, PATIENCE, Tally, Wire};
 use crate::lane::Lane;
 use crate::load::account::Account;
 use crate::load::flood::{Flood, Reuse};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
-use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
+use crate::session::{SLOW_HOST, Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -51,35 +51,34 @@ const REFUSALS: [&str; 8] = [
 const HOLDERS: usize = 40;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes-tight")?;
-    let mut clients = ClientCounts::at_most();
-    provider_pipeline(session, &mut guest, &mut clients)?;
-    provider_rate(session, &mut guest, &mut clients)?;
-    provider_occupancy(session, &mut guest, &mut clients)?;
-    let between = session.at_rest(&mut guest, &clients)?;
+    let mut trial = session.boot("three-lanes-tight")?.at_most();
+    provider_pipeline(&mut trial)?;
+    provider_rate(&mut trial)?;
+    provider_occupancy(&mut trial)?;
+    let between = trial.at_rest()?;
     for (counter, count) in refused(&between, Lane::LocalHealth)? {
-        session.check_equal(
+        trial.session.check_equal(
             format!("own counters only: a provider flood leaves local_health's {counter}"),
             count,
             0,
         );
     }
-    local_rate(session, &mut guest, &mut clients)?;
-    local_occupancy(session, &mut guest, &mut clients)?;
-    let bytes_max = guest.policy("total_bytes")?;
+    local_rate(&mut trial)?;
+    local_occupancy(&mut trial)?;
+    let bytes_max = trial.guest.policy("total_bytes")?;
     let ceilings = [
         (
             Lane::ProviderHealth,
-            guest.policy("provider_slots")?,
-            guest.policy("provider_conns")?,
+            trial.guest.policy("provider_slots")?,
+            trial.guest.policy("provider_conns")?,
         ),
         (
             Lane::LocalHealth,
-            guest.policy("local_slots")?,
-            guest.policy("local_conns")?,
+            trial.guest.policy("local_slots")?,
+            trial.guest.policy("local_conns")?,
         ),
     ];
-    let evidence = session.settle(guest, &clients)?;
+    let evidence = trial.settle()?;
     for (lane, slots, conns) in ceilings {
         bounded(session, &evidence, lane, slots, conns)?;
     }
@@ -122,73 +121,71 @@ fn refused(evidence: &Evidence, lane: Lane) -> Result<Vec<(&'static str, u64)>, 
 }
 
 /// Back-to-back requests over the budget, until the others have been served beside them.
-fn provider_rate(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<(), Failure> {
-    session.step("sustained rate on the provider lane");
+fn provider_rate(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial.session.step("sustained rate on the provider lane");
     let request = http::keep("GET", "/healthz");
-    let mut flood = Flood::of(guest.provider(), request.clone(), 2, usize::MAX);
+    let mut flood = Flood::of(trial.guest.provider()?, request.clone(), 2, usize::MAX);
     flood.reuse = Reuse::KeepAlive;
-    let public = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, 40);
-    let sampler = Sampler::start(guest.public());
+    let public = Flood::of(trial.guest.public()?, http::once("GET", "/healthz"), 2, 40);
+    let sampler = Sampler::start(trial.guest.public()?);
     let begun = Instant::now();
     let mut seen = Tally::default();
     let flooding = flood.start();
     // From here on the lane's rate is spent; what it has served is judged below.
     drop(http::ask_until(
         &mut seen,
-        guest.provider(),
+        trial.guest.provider()?,
         &request,
         |status| status == 429,
     ));
     let fair = public.run();
-    let local = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
+    let local = trial.ask(Lane::LocalHealth, "get local /readyz")?;
     std::thread::sleep(FLOOD_TIME.saturating_sub(begun.elapsed()));
     seen.add(&flooding.finish().tally);
     let took = begun.elapsed();
-    sampler.record(session, clients);
-    clients.lane(Lane::ProviderHealth).add(&seen);
-    clients.lane(Lane::Anonymous).add(&fair.tally);
-    budget(session, guest, "provider", &seen, took)?;
-    session.check(
+    sampler.record(trial);
+    trial.count(Lane::ProviderHealth, &seen);
+    trial.count(Lane::Anonymous, &fair.tally);
+    budget(trial, Lane::ProviderHealth, &seen, took)?;
+    trial.session.check(
         "reserved floor: the local lane answers during a provider flood",
         local.count("status_200") == 1,
         &local.line,
     );
-    session.check_equal(
+    trial.session.check_equal(
         "fair progress: every public request is served during a provider flood",
         fair.tally.of(200),
         80,
     );
-    session.figure("public latency during a provider flood", &fair.latencies);
+    trial
+        .session
+        .figure("public latency during a provider flood", &fair.latencies);
     Ok(())
 }
 
 /// Served requests stay within burst + rate x time; what is over gets 429.
 fn budget(
-    session: &mut Session<'_>,
-    guest: &Guest,
-    word: &str,
+    trial: &mut Trial<'_, '_>,
+    lane: Lane,
     tally: &Tally,
     took: Duration,
 ) -> Result<(), Failure> {
-    let rate = guest.policy(&format!("{word}_rate"))?;
-    let burst = guest.policy(&format!("{word}_burst"))?;
+    let word = lane.target();
+    let rate = trial.guest.policy(&format!("{word}_rate"))?;
+    let burst = trial.guest.policy(&format!("{word}_burst"))?;
     let whole_seconds = took.as_secs() + 1;
     let served = tally.of(200);
-    session.check(
+    trial.session.check(
         format!("sustained rate: the {word} lane answers 429 over its budget"),
         tally.of(429) > 0,
         format_args!("{:?}", tally.statuses),
     );
-    session.check(
+    trial.session.check(
         format!("sustained rate: the {word} lane serves within burst + rate x time"),
         served > 0 && served <= burst + rate * whole_seconds,
         format_args!("{served} served in {took:.2?}; {burst} + {rate} x {whole_seconds}"),
     );
-    session.figure(
+    trial.session.figure(
         format!("{word} flood"),
         format_args!(
             "{served} served, {} refused 429 in {took:.2?}",
@@ -200,35 +197,33 @@ fn budget(
 
 /// More connections than the lane may hold, none of which finishes its head: first until the
 /// lane is full and refuses, then until it has ended some and taken others in their place.
-fn provider_occupancy(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<(), Failure> {
-    session.step("occupancy and deadline of the provider lane");
+fn provider_occupancy(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial
+        .session
+        .step("occupancy and deadline of the provider lane");
     let lane = Lane::ProviderHealth;
-    let limit = guest.policy("provider_conns")?;
-    let mut account = Account::of(guest.public());
+    let limit = trial.guest.policy("provider_conns")?;
+    let mut account = Account::of(trial.guest.public()?);
     let before = account.await_free(lane);
     let pace = Duration::from_millis(100);
-    let holders = SlowClients::start(guest.provider(), Slowness::Head, HOLDERS, pace);
+    let holders = SlowClients::start(trial.guest.provider()?, Slowness::Head, HOLDERS, pace);
     let full = account.until(|lanes| {
         lanes.of(lane, "conns") == Some(limit) && lanes.of(lane, "conns_refused") > Some(0)
     });
-    session.check(
+    trial.session.check(
         "occupancy: the provider lane is held in full, and refuses",
         full,
         format_args!("within {SLOW_HOST:?}"),
     );
-    let public = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, 10).run();
-    clients.lane(Lane::Anonymous).add(&public.tally);
-    session.check_equal(
+    let public = Flood::of(trial.guest.public()?, http::once("GET", "/healthz"), 2, 10).run();
+    trial.count(Lane::Anonymous, &public.tally);
+    trial.session.check_equal(
         "occupancy: every public request is served while the provider lane is held",
         public.tally.of(200),
         20,
     );
-    let local = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
-    session.check(
+    let local = trial.ask(Lane::LocalHealth, "get local /readyz")?;
+    trial.session.check(
         "reserved floor: the local lane answers while the provider lane is held",
         local.count("status_200") == 1,
         &local.line,
@@ -238,36 +233,34 @@ fn provider_occupancy(
     let ended = before.is_some_and(|before| {
         account.until(|lanes| lanes.of(lane, "conns_admitted") > Some(before + limit))
     });
-    session.check(
+    trial.session.check(
         "deadline: the provider lane ends what does not finish its head",
         ended,
         format_args!("within {SLOW_HOST:?}"),
     );
     let held = holders.finish();
-    session.figure(
+    trial.session.figure(
         "held provider connections",
         format_args!(
             "{} opened, {} ended by the service",
             held.opened, held.closed
         ),
     );
-    clients.lane(Lane::Anonymous).add(&account.tally);
+    trial.count(Lane::Anonymous, &account.tally);
     Ok(())
 }
 
 /// Many requests at once on the first connection of all: what is in flight is that
 /// connection's alone.
-fn provider_pipeline(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<(), Failure> {
-    session.step("many requests at once on one provider connection");
-    let limit = guest.policy("provider_per_conn")?;
+fn provider_pipeline(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial
+        .session
+        .step("many requests at once on one provider connection");
+    let limit = trial.guest.policy("provider_per_conn")?;
     let request = http::keep("GET", "/healthz");
     let bytes = request.repeat(24);
     let mut answered = Tally::default();
-    let sent = Wire::connect(guest.provider()).and_then(|mut wire| {
+    let sent = Wire::connect(trial.guest.provider()?).and_then(|mut wire| {
         wire.send(&bytes)?;
         for _ in 0..24 {
             let response = wire.response(&request)?;
@@ -279,19 +272,19 @@ fn provider_pipeline(
         }
         Ok(())
     });
-    clients.lane(Lane::ProviderHealth).add(&answered);
-    session.check_equal(
+    trial.count(Lane::ProviderHealth, &answered);
+    trial.session.check_equal(
         "per connection: each of 24 requests at once is served, or refused for the rate",
         answered.of(200) + answered.of(429),
         24,
     );
-    let evidence = session.at_rest(guest, clients)?;
-    session.check_equal(
+    let evidence = trial.at_rest()?;
+    trial.session.check_equal(
         "per connection: the provider lane has no more than that in flight",
         in_flight_most(&evidence, Lane::ProviderHealth)?,
         limit,
     );
-    session.figure(
+    trial.session.figure(
         "24 requests at once on one provider connection",
         format_args!("{:?}, {sent:?}", answered.statuses),
     );
@@ -303,21 +296,14 @@ fn in_flight_most(evidence: &Evidence, lane: Lane) -> Result<u64, Failure> {
     Ok(evidence.lane("high_water", lane)? + evidence.lane("waiting_high_water", lane)?)
 }
 
-fn local_rate(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<(), Failure> {
-    session.step("sustained rate on the local lane");
+fn local_rate(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial.session.step("sustained rate on the local lane");
     let begun = Instant::now();
-    let reply = guest.ask(
-        clients.lane(Lane::LocalHealth),
-        "flood local /readyz count=300 conns=2",
-    )?;
+    let reply = trial.ask(Lane::LocalHealth, "flood local /readyz count=300 conns=2")?;
     let took = begun.elapsed();
-    budget(session, guest, "local", &reply.tally(), took)?;
-    let answer = provider_answers(guest, clients.lane(Lane::ProviderHealth));
-    session.check(
+    budget(trial, Lane::LocalHealth, &reply.tally(), took)?;
+    let answer = provider_answers(trial)?;
+    trial.session.check(
         "reserved floor: the provider lane answers after a local flood",
         answer.as_ref().is_ok_and(|one| one.status == 200),
         http::told(&answer),
@@ -326,43 +312,41 @@ fn local_rate(
 }
 
 /// More connections than the lane may hold, from inside, none of which finishes its head.
-fn local_occupancy(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<(), Failure> {
-    session.step("occupancy and deadline of the local lane");
-    let (refused, line) = local_held(guest, clients)?;
-    session.check(
+fn local_occupancy(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial
+        .session
+        .step("occupancy and deadline of the local lane");
+    let (refused, line) = local_held(trial)?;
+    trial.session.check(
         "occupancy: a local connection past the ceiling is refused",
         refused,
         line,
     );
-    let public = Flood::of(guest.public(), http::once("GET", "/healthz"), 2, 10).run();
-    clients.lane(Lane::Anonymous).add(&public.tally);
-    session.check_equal(
+    let public = Flood::of(trial.guest.public()?, http::once("GET", "/healthz"), 2, 10).run();
+    trial.count(Lane::Anonymous, &public.tally);
+    trial.session.check_equal(
         "fair progress: every public request is served while the local lane is held",
         public.tally.of(200),
         20,
     );
-    let answer = provider_answers(guest, clients.lane(Lane::ProviderHealth));
-    session.check(
+    let answer = provider_answers(trial)?;
+    trial.session.check(
         "reserved floor: the provider lane answers while the local lane is held",
         answer.as_ref().is_ok_and(|one| one.status == 200),
         http::told(&answer),
     );
     // The in-guest client lets go of nothing, so it is the service that has.
-    let mut account = Account::of(guest.public());
+    let mut account = Account::of(trial.guest.public()?);
     let free = account.await_free(Lane::LocalHealth);
-    clients.lane(Lane::Anonymous).add(&account.tally);
-    let ended = guest.tell("drop")?;
-    session.check(
+    trial.count(Lane::Anonymous, &account.tally);
+    let ended = trial.guest.tell("drop")?;
+    trial.session.check(
         "deadline: the local lane ends what does not finish its head",
         free.is_some() && ended.count("open") == 0,
         &ended.line,
     );
-    let served = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
-    session.check(
+    let served = trial.ask(Lane::LocalHealth, "get local /readyz")?;
+    trial.session.check(
         "the local lane serves again once the held connections are ended",
         served.tally().of(200) == 1,
         &served.line,
@@ -372,27 +356,33 @@ fn local_occupancy(
 
 /// Holds the local lane in full and asks it; tells whether and how it refused. Where the host
 /// is so slow that the held connections' time was over before it was asked, once more.
-fn local_held(guest: &mut Guest, clients: &mut ClientCounts) -> Result<(bool, String), Failure> {
+fn local_held(trial: &mut Trial<'_, '_>) -> Result<(bool, String), Failure> {
     let begun = Instant::now();
     loop {
-        guest.tell(&format!(
+        trial.guest.tell(&format!(
             "hold local count={HOLDERS} send=GET%20/readyz%20HTTP/1.1%0d%0aHost:"
         ))?;
-        let reply = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
+        let reply = trial.ask(Lane::LocalHealth, "get local /readyz")?;
         let told = reply.text("body").unwrap_or_default();
         let refused = told.contains("lane_at_capacity");
         if refused || begun.elapsed() > PATIENCE {
             return Ok((refused, reply.line));
         }
-        guest.tell("drop")?;
+        trial.guest.tell("drop")?;
     }
 }
 
 /// The provider lane's answer, once what this case itself took of the lane's rate has come
 /// back.
-fn provider_answers(guest: &Guest, tally: &mut Tally) -> Result<Response, Ending> {
+fn provider_answers(trial: &mut Trial<'_, '_>) -> Result<Answer, Failure> {
     let get = http::once("GET", "/healthz");
-    http::ask_until(tally, guest.provider(), &get, |status| status != 429)
+    let (address, tally) = (
+        trial.guest.provider()?,
+        trial.clients.lane(Lane::ProviderHealth),
+    );
+    Ok(http::ask_until(tally, address, &get, |status| {
+        status != 429
+    }))
 }
 
 fn bounded(
@@ -440,20 +430,18 @@ fn bounded(
 
 /// The loopback lane that is declared exempt: occupancy and deadline only.
 fn exempt(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes-exempt")?;
-    session.step("a local lane that is exempt from its rate");
-    let mut clients = ClientCounts::default();
-    let reply = guest.ask(
-        clients.lane(Lane::LocalHealth),
-        "flood local /readyz count=400 conns=2",
-    )?;
-    session.check_equal(
+    let mut trial = session.boot("three-lanes-exempt")?;
+    trial
+        .session
+        .step("a local lane that is exempt from its rate");
+    let reply = trial.ask(Lane::LocalHealth, "flood local /readyz count=400 conns=2")?;
+    trial.session.check_equal(
         "exempt: every request of a local flood is served",
         reply.count("status_200"),
         400,
     );
-    let slots = guest.policy("local_slots")?;
-    let evidence = session.settle(guest, &clients)?;
+    let slots = trial.guest.policy("local_slots")?;
+    let evidence = trial.settle()?;
     session.check_equal(
         "exempt: the evidence line says so",
         evidence.text("rate_local_health")?,

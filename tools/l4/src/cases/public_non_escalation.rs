@@ -1,6 +1,7 @@
 //! Case 2: the public lane, loaded past every one of its bounds, takes nothing that is
 //! another lane's.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::cases::{Case, Control, Need, Suite};
@@ -13,7 +14,8 @@ use crate::load::prober::{Probed, Prober};
 use crate::load::sampler::Sampler;
 use crate::load::slow::{SlowClients, Slowness};
 use crate::record::Chart;
-use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
+use crate::session::{SLOW_HOST, Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -55,42 +57,42 @@ const FLOOD_TIME: Duration = Duration::from_secs(5);
 const ASKED_BESIDE_HEADS: usize = 20;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes-tight")?;
-    let mut clients = ClientCounts::at_most();
-    session.step("public flood alone");
-    let sampler = Sampler::start(guest.public());
-    let flooded = flood_past_every_bound(&guest)?;
-    sampler.record(session, &mut clients);
-    clients.lane(Lane::Anonymous).add(&flooded.tally);
-    judge_flood(session, &flooded);
-    let evidence = guest.quiescent(SLOW_HOST, |evidence| {
+    let mut trial = session.boot("three-lanes-tight")?.at_most();
+    trial.session.step("public flood alone");
+    let sampler = Sampler::start(trial.guest.public()?);
+    let flooded = flood_past_every_bound(&trial.guest)?;
+    sampler.record(&mut trial);
+    trial.count(Lane::Anonymous, &flooded.tally);
+    judge_flood(trial.session, &flooded);
+    let clients = &trial.clients;
+    let evidence = trial.guest.quiescent(SLOW_HOST, |evidence| {
         clients.agree(evidence, Lane::Anonymous)
     })?;
     for lane in [Lane::LocalHealth, Lane::ProviderHealth] {
         for counter in ["admitted", "conns_admitted", "conns_refused", "high_water"] {
-            session.check_equal(
+            trial.session.check_equal(
                 format!("nothing is charged to {}: {counter}", lane.key()),
                 evidence.lane(counter, lane)?,
                 0,
             );
         }
     }
-    let ceiling = guest.policy("public_slots")?;
-    session.check_equal(
+    let ceiling = trial.guest.policy("public_slots")?;
+    trial.session.check_equal(
         "the public lane was saturated: its slots' high water is its ceiling",
         evidence.lane("high_water", Lane::Anonymous)?,
         ceiling,
     );
     let conns = evidence.lane("conns_high_water", Lane::Anonymous)?;
-    let conns_ceiling = guest.policy("public_conns")?;
-    session.check(
+    let conns_ceiling = trial.guest.policy("public_conns")?;
+    trial.session.check(
         "the public lane never holds more connections than its ceiling",
         conns <= conns_ceiling,
         format_args!("{conns} of {conns_ceiling}"),
     );
 
-    let probed = probe_mid_flood(session, &mut guest, &mut clients)?;
-    let evidence = session.settle(guest, &clients)?;
+    let probed = probe_mid_flood(&mut trial)?;
+    let evidence = trial.settle()?;
     session.check_equal(
         "the provider's probes are charged to the provider lane, one each",
         evidence.lane("admitted", Lane::ProviderHealth)?,
@@ -110,17 +112,18 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 /// Reaches each bound in turn and floods past it: the slots, held by readers that
 /// hardly read; then the connections, held by heads that do not end.
 fn flood_past_every_bound(guest: &Guest) -> Result<Flooded, Failure> {
-    let mut flooded = flood(guest, || ());
+    let public = guest.public()?;
+    let mut flooded = flood(public, || ());
     let count = usize::try_from(guest.policy("public_conns")?).unwrap_or(usize::MAX);
     let begun = Instant::now();
     // Heads have their deadline, and whoever is slow to ask finds room: then, once more.
     while flooded.tally.of(503) == 0 && begun.elapsed() < PATIENCE {
         let held: Vec<Pinned> = (0..count)
-            .filter_map(|_| Pinned::open(guest.public(), "/").ok())
+            .filter_map(|_| Pinned::open(public, "/").ok())
             .collect();
         let request = http::once("GET", "/healthz");
         for _ in 0..ASKED_BESIDE_HEADS {
-            drop(http::counted(&mut flooded.tally, guest.public(), &request));
+            drop(http::counted(&mut flooded.tally, public, &request));
             if flooded.tally.of(503) > 0 {
                 break;
             }
@@ -132,19 +135,16 @@ fn flood_past_every_bound(guest: &Guest) -> Result<Flooded, Failure> {
 }
 
 /// A health flood over readers that hold every slot; `saturated` is called once they do.
-fn flood(guest: &Guest, saturated: impl FnOnce()) -> Flooded {
+fn flood(public: SocketAddr, saturated: impl FnOnce()) -> Flooded {
     let pace = Duration::from_millis(20);
-    let readers = SlowClients::start(guest.public(), Slowness::Read, READERS, pace);
+    let readers = SlowClients::start(public, Slowness::Read, READERS, pace);
     let mut tally = Tally::default();
     let request = http::once("GET", "/healthz");
-    drop(http::ask_until(
-        &mut tally,
-        guest.public(),
-        &request,
-        |status| status == 429,
-    ));
+    drop(http::ask_until(&mut tally, public, &request, |status| {
+        status == 429
+    }));
     saturated();
-    let mut flood = Flood::of(guest.public(), request, FLOODERS, usize::MAX);
+    let mut flood = Flood::of(public, request, FLOODERS, usize::MAX);
     flood.time_max = FLOOD_TIME;
     let mut flooded = flood.run();
     readers.finish();
@@ -164,27 +164,25 @@ fn judge_flood(session: &mut Session<'_>, flooded: &Flooded) {
     session.figure("public answers by status", told);
 }
 
-fn probe_mid_flood(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<Probed, Failure> {
-    session.step("provider probe started in the middle of a flood");
+fn probe_mid_flood(trial: &mut Trial<'_, '_>) -> Result<Probed, Failure> {
+    trial
+        .session
+        .step("provider probe started in the middle of a flood");
+    let (public, provider) = (trial.guest.public()?, trial.guest.provider()?);
     let (flooded, probed) = std::thread::scope(|scope| {
         let (saturated, is_saturated) = std::sync::mpsc::channel();
-        let flooded: &Guest = guest;
-        let loader = scope.spawn(move || flood(flooded, || saturated.send(()).unwrap_or_default()));
+        let loader = scope.spawn(move || flood(public, || saturated.send(()).unwrap_or_default()));
         // Should the flood end without a word, the checks of it tell why.
         is_saturated.recv().unwrap_or_default();
-        let prober = Prober::start(flooded.provider(), Duration::from_millis(100));
+        let prober = Prober::start(provider, Duration::from_millis(100));
         let flooded = loader.join().unwrap_or_default();
         (flooded, prober.finish())
     });
-    clients.lane(Lane::Anonymous).add(&flooded.tally);
-    clients.lane(Lane::ProviderHealth).add(&probed.tally);
+    trial.count(Lane::Anonymous, &flooded.tally);
+    trial.count(Lane::ProviderHealth, &probed.tally);
     let latencies = probed.latencies();
-    session.figure("provider probe mid-flood", &latencies);
-    session.check(
+    trial.session.figure("provider probe mid-flood", &latencies);
+    trial.session.check(
         "every provider probe mid-flood is answered 200",
         probed.all_healthy(),
         format_args!(
@@ -194,13 +192,13 @@ fn probe_mid_flood(
             probed.tally
         ),
     );
-    session.chart(Chart {
+    trial.session.chart(Chart {
         title: "provider probe while the public lane is flooded".into(),
         unit: "ms".into(),
         lines: vec![("provider probe".into(), probed.line())],
     });
-    let local = guest.ask(clients.lane(Lane::LocalHealth), "get local /readyz")?;
-    session.check(
+    let local = trial.ask(Lane::LocalHealth, "get local /readyz")?;
+    trial.session.check(
         "the local lane serves after the flood",
         local.tally() == single(200),
         &local.line,

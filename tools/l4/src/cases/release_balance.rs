@@ -1,18 +1,19 @@
 //! Case 7: whatever clients do, every token is given back exactly once. Mixed load on all
 //! lanes, with aborts, resets, half-closes, slow readers and time-outs, past 10,000 requests.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::http::{self, PATIENCE, Tally, Wire};
 use crate::lane::Lane;
 use crate::load::flood::{Flood, Reuse};
 use crate::load::slow::SlowClients;
 use crate::load::storm;
 use crate::random::Random;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -33,17 +34,20 @@ pub(crate) const CASE: Case = Case {
 const REQUESTS: u64 = 10_000;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
-    session.step("slow heads, bodies and readers stay throughout");
+    let mut trial = session.boot("three-lanes")?.at_most();
+    trial
+        .session
+        .step("slow heads, bodies and readers stay throughout");
     let pace = Duration::from_millis(100);
-    let slow = SlowClients::start_all(guest.public(), 24, pace);
-    let rate = mixed(session, &mut guest, &mut clients)?;
-    session.figure("keep-alive requests a second", format_args!("{rate:.0}"));
+    let slow = SlowClients::start_all(trial.guest.public()?, 24, pace);
+    let rate = mixed(&mut trial)?;
+    trial
+        .session
+        .figure("keep-alive requests a second", format_args!("{rate:.0}"));
     for slow in slow {
         slow.finish();
     }
-    let evidence = session.settle(guest, &clients)?;
+    let evidence = trial.settle()?;
     let mut admitted = 0;
     for lane in Lane::ALL {
         let of_lane = evidence.lane("admitted", lane)?;
@@ -68,45 +72,46 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// The mixed load; tells how many keep-alive requests a second were served.
-pub(crate) fn mixed(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<f64, Failure> {
-    session.step("keep-alive requests");
-    let mut keep = Flood::of(guest.public(), http::keep("GET", "/healthz"), 16, 600);
+pub(crate) fn mixed(trial: &mut Trial<'_, '_>) -> Result<f64, Failure> {
+    let (public, provider) = (trial.guest.public()?, trial.guest.provider()?);
+    trial.session.step("keep-alive requests");
+    let mut keep = Flood::of(public, http::keep("GET", "/healthz"), 16, 600);
     keep.reuse = Reuse::KeepAlive;
     let kept = keep.run();
-    clients.lane(Lane::Anonymous).add(&kept.tally);
+    trial.count(Lane::Anonymous, &kept.tally);
     let rate = kept.latencies.len() as f64 / kept.took.as_secs_f64();
-    session.step("a connection for each request, pages and denials too");
+    trial
+        .session
+        .step("a connection for each request, pages and denials too");
     for target in ["/", "/healthz", "/api/ingress", "/nothing"] {
-        let once = Flood::of(guest.public(), http::once("GET", target), 8, 40).run();
-        clients.lane(Lane::Anonymous).add(&once.tally);
+        let once = Flood::of(public, http::once("GET", target), 8, 40).run();
+        trial.count(Lane::Anonymous, &once.tally);
     }
-    session.step("half-closed, abandoned and reset connections");
-    half_closed(guest, clients.lane(Lane::Anonymous));
-    abandoned(guest);
-    storm::resets(guest.public(), 1_000, PATIENCE);
-    storm::noise(guest.public(), 60, &mut Random::new(7));
-    storm::resets(guest.provider(), 100, PATIENCE);
-    session.step("the protected lanes, past their rates");
-    guest.ask(
-        clients.lane(Lane::LocalHealth),
+    trial
+        .session
+        .step("half-closed, abandoned and reset connections");
+    half_closed(public, trial.clients.lane(Lane::Anonymous));
+    abandoned(public);
+    storm::resets(public, 1_000, PATIENCE);
+    storm::noise(public, 60, &mut Random::new(7));
+    storm::resets(provider, 100, PATIENCE);
+    trial.session.step("the protected lanes, past their rates");
+    trial.ask(
+        Lane::LocalHealth,
         "flood local /api/status count=300 conns=4",
     )?;
-    guest.ask(
-        clients.lane(Lane::ProviderHealth),
+    trial.ask(
+        Lane::ProviderHealth,
         "flood provider /healthz count=300 conns=4",
     )?;
     Ok(rate)
 }
 
 /// Requests whose sender closes its half at once: they are still owed an answer.
-fn half_closed(guest: &Guest, tally: &mut Tally) {
+fn half_closed(public: SocketAddr, tally: &mut Tally) {
     let request = http::once("GET", "/");
     for _ in 0..60 {
-        let outcome = Wire::connect(guest.public()).and_then(|mut wire| {
+        let outcome = Wire::connect(public).and_then(|mut wire| {
             wire.send(&request)?;
             wire.finish_sending();
             wire.response(&request)
@@ -116,10 +121,10 @@ fn half_closed(guest: &Guest, tally: &mut Tally) {
 }
 
 /// Pages that are asked for many times over and left unread.
-fn abandoned(guest: &Guest) {
+fn abandoned(public: SocketAddr) {
     let request = http::keep("GET", "/").repeat(40);
     for _ in 0..60 {
-        if let Ok(mut wire) = Wire::connect(guest.public()) {
+        if let Ok(mut wire) = Wire::connect(public) {
             // The connection may be closed under the requests; either way it is left.
             drop(wire.send(&request));
         }

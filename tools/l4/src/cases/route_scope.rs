@@ -3,10 +3,10 @@
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire;
 
 pub(crate) const CASE: Case = Case {
@@ -74,19 +74,22 @@ const LOCAL_ONLY: &[(&str, &str)] = &[
 ];
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::default();
-    session.step("foreign routes and methods on the provider lane");
+    let mut trial = session.boot("three-lanes")?;
+    trial
+        .session
+        .step("foreign routes and methods on the provider lane");
     let provider: Vec<_> = FOREIGN.iter().chain(PROVIDER_ONLY).collect();
     for (method, target) in &provider {
-        on_provider(session, &guest, &mut clients, method, target);
+        on_provider(&mut trial, method, target)?;
     }
-    session.step("foreign routes and methods on the local lane");
+    trial
+        .session
+        .step("foreign routes and methods on the local lane");
     let local: Vec<_> = FOREIGN.iter().chain(LOCAL_ONLY).collect();
     for (method, target) in &local {
-        on_local(session, &mut guest, &mut clients, method, target)?;
+        on_local(&mut trial, method, target)?;
     }
-    let evidence = session.settle(guest, &clients)?;
+    let evidence = trial.settle()?;
     for (lane, sent) in [
         (Lane::ProviderHealth, provider.len()),
         (Lane::LocalHealth, local.len()),
@@ -113,13 +116,7 @@ fn denies(status: u16) -> bool {
     matches!(status, 403..=405)
 }
 
-fn on_provider(
-    session: &mut Session<'_>,
-    guest: &Guest,
-    clients: &mut ClientCounts,
-    method: &str,
-    target: &str,
-) {
+fn on_provider(trial: &mut Trial<'_, '_>, method: &str, target: &str) -> Result<(), Failure> {
     let bodiless = matches!(method, "GET" | "HEAD" | "OPTIONS" | "DELETE");
     let length = if bodiless {
         "Accept: */*"
@@ -127,15 +124,15 @@ fn on_provider(
         "Content-Length: 0"
     };
     let bytes = http::request(method, target, &[length, "Connection: close"]);
-    let tally = clients.lane(Lane::ProviderHealth);
-    let answer = http::counted(tally, guest.provider(), &bytes);
+    let tally = trial.clients.lane(Lane::ProviderHealth);
+    let answer = http::counted(tally, trial.guest.provider()?, &bytes);
     let held = answer.as_ref().is_ok_and(|one| {
         denies(one.status)
             && one.header("content-type") == Some("application/problem+json")
             && one.json().is_some_and(|body| body.get("code").is_some())
             && one.body.len() <= DENIAL_BYTES_MAX
     });
-    session.check(
+    trial.session.check(
         format!("provider {method} {target} is a typed denial"),
         held,
         answer.map_or_else(
@@ -143,26 +140,18 @@ fn on_provider(
             |one| format!("status {}, {}", one.status, one.text()),
         ),
     );
+    Ok(())
 }
 
-fn on_local(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-    method: &str,
-    target: &str,
-) -> Result<(), Failure> {
+fn on_local(trial: &mut Trial<'_, '_>, method: &str, target: &str) -> Result<(), Failure> {
     let verb = method.to_ascii_lowercase();
-    let reply = guest.ask(
-        clients.lane(Lane::LocalHealth),
-        &format!("{verb} local {target}"),
-    )?;
+    let reply = trial.ask(Lane::LocalHealth, &format!("{verb} local {target}"))?;
     // The body is percent-encoded in the reply.
     let typed = reply.text("body").is_some_and(|body| body.contains("code"));
     let held = typed
         && reply.count("body_size") <= DENIAL_BYTES_MAX as u64
         && denies(u16::try_from(reply.count("status")).unwrap_or_default());
-    session.check(
+    trial.session.check(
         format!("local {method} {target} is a typed denial"),
         held,
         &reply.line,

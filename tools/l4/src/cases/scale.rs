@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::guest::Guest;
-use crate::http::{self, Ending, Pinned, Response, Wire};
+use crate::http::{self, Ending, Pinned, Response, Tally, Wire};
 use crate::lane::Lane;
 use crate::load::account::Account;
 use crate::load::quantiles::Quantiles;
-use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
+use crate::session::{SLOW_HOST, Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -43,14 +44,13 @@ const HEADS_TIME: Duration = Duration::from_millis(700);
 const ROUNDS: usize = 10;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("anonymous-patient")?;
-    let mut clients = ClientCounts::at_most();
-    cost(session, &mut guest, &mut clients)?;
-    idle_give_way(session, &guest, &mut clients);
-    calm(&mut guest)?;
-    busy(session, &guest, &mut clients);
-    let limit = guest.policy("total_conns")?;
-    let evidence = session.settle(guest, &clients)?;
+    let mut trial = session.boot("anonymous-patient")?.at_most();
+    cost(&mut trial)?;
+    idle_give_way(&mut trial)?;
+    calm(&mut trial.guest)?;
+    busy(&mut trial)?;
+    let limit = trial.guest.policy("total_conns")?;
+    let evidence = trial.settle()?;
     session.check_equal(
         "the most connections held at once is the limit",
         evidence.count("conns_high_water")?,
@@ -73,8 +73,13 @@ fn calm(guest: &mut Guest) -> Result<(), Failure> {
         .map(drop)
 }
 
-/// A connection that was answered once and is kept.
-fn idle(address: SocketAddr, clients: &mut ClientCounts) -> Option<Wire> {
+/// That many connections that were each answered once and are kept; fewer, if some were not.
+fn idle(trial: &mut Trial<'_, '_>, count: usize) -> Result<Vec<Wire>, Failure> {
+    let (address, tally) = (trial.guest.public()?, trial.clients.lane(Lane::Anonymous));
+    Ok((0..count).filter_map(|_| kept(address, tally)).collect())
+}
+
+fn kept(address: SocketAddr, tally: &mut Tally) -> Option<Wire> {
     let request = http::keep("GET", "/healthz");
     let mut kept = None;
     let answer = Wire::connect(address).and_then(|mut wire| {
@@ -83,31 +88,27 @@ fn idle(address: SocketAddr, clients: &mut ClientCounts) -> Option<Wire> {
         kept = Some(wire);
         Ok(response)
     });
-    clients.lane(Lane::Anonymous).count(&answer);
+    tally.count(&answer);
     kept
 }
 
 /// What a request costs with few and with many idle connections beside it. Judged by the
 /// client inside the guest: QEMU's user network looks at each of its connections in every
 /// turn, which an outside client pays for as well.
-fn cost(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<(), Failure> {
-    session.step("cost of a request beside 10 and beside 1,000 idle connections");
-    let few: Vec<Wire> = (0..10)
-        .filter_map(|_| idle(guest.public(), clients))
-        .collect();
-    let beside_few = inside(guest, clients, 0)?;
-    let outside_few = requests(guest, clients);
-    let many: Vec<Wire> = (0..990)
-        .filter_map(|_| idle(guest.public(), clients))
-        .collect();
+fn cost(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial
+        .session
+        .step("cost of a request beside 10 and beside 1,000 idle connections");
+    let few = idle(trial, 10)?;
+    let beside_few = inside(trial, 0)?;
+    let outside_few = requests(trial)?;
+    let many = idle(trial, 990)?;
     let kept = few.len() + many.len();
-    session.check_equal("a thousand idle connections are kept", kept, 1_000);
-    let beside_many = inside(guest, clients, beside_few)?;
-    let outside_many = requests(guest, clients);
+    trial
+        .session
+        .check_equal("a thousand idle connections are kept", kept, 1_000);
+    let beside_many = inside(trial, beside_few)?;
+    let outside_many = requests(trial)?;
     for (name, figure) in [
         (
             "request from outside beside 10 idle connections",
@@ -118,14 +119,14 @@ fn cost(
             &outside_many,
         ),
     ] {
-        session.figure(name, figure);
+        trial.session.figure(name, figure);
     }
     let ratio = beside_many as f64 / beside_few.max(1) as f64;
-    session.figure(
+    trial.session.figure(
         "request inside the guest beside 10 and 1,000 idle connections",
         format_args!("p50 {} us and {} us", beside_few / 1000, beside_many / 1000),
     );
-    session.check(
+    trial.session.check(
         "a request beside 1,000 idle connections costs less than twice as much",
         beside_few > 0 && ratio < 2.0,
         format_args!("{ratio:.2}"),
@@ -135,11 +136,11 @@ fn cost(
 
 /// The median of 400 requests of the client inside the guest, in nanoseconds: the least of a
 /// few rounds, or the first that is no more than `enough`.
-fn inside(guest: &mut Guest, clients: &mut ClientCounts, enough: u64) -> Result<u64, Failure> {
+fn inside(trial: &mut Trial<'_, '_>, enough: u64) -> Result<u64, Failure> {
     let command = "get public /healthz count=400 keepalive=on";
     let mut least = u64::MAX;
     for _ in 0..ROUNDS {
-        let reply = guest.ask(clients.lane(Lane::Anonymous), command)?;
+        let reply = trial.ask(Lane::Anonymous, command)?;
         least = least.min(reply.count("ns_p50"));
         if least <= enough {
             break;
@@ -148,61 +149,60 @@ fn inside(guest: &mut Guest, clients: &mut ClientCounts, enough: u64) -> Result<
     Ok(least)
 }
 
-fn requests(guest: &Guest, clients: &mut ClientCounts) -> Quantiles {
+fn requests(trial: &mut Trial<'_, '_>) -> Result<Quantiles, Failure> {
     let request = http::keep("GET", "/healthz");
     let mut times = Vec::new();
-    if let Some(mut wire) = idle(guest.public(), clients) {
+    if let Some(mut wire) = idle(trial, 1)?.pop() {
         for _ in 0..300 {
             let begun = Instant::now();
             let answer = wire.send(&request).and_then(|()| wire.response(&request));
             times.push(begun.elapsed());
-            clients.lane(Lane::Anonymous).count(&answer);
+            trial.clients.lane(Lane::Anonymous).count(&answer);
             if answer.is_err() {
                 break;
             }
         }
     }
-    Quantiles::of(times)
+    Ok(Quantiles::of(times))
 }
 
 /// More connections than permits, all idle: the newcomers are served, the oldest idle go.
-fn idle_give_way(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
-    session.step("idle connections give way to newcomers");
-    let kept: Vec<Wire> = (0..CONNECTIONS)
-        .filter_map(|_| idle(guest.public(), clients))
-        .collect();
-    session.check_equal("all idle connections were served", kept.len(), CONNECTIONS);
+fn idle_give_way(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial.session.step("idle connections give way to newcomers");
+    let kept = idle(trial, CONNECTIONS)?;
+    trial
+        .session
+        .check_equal("all idle connections were served", kept.len(), CONNECTIONS);
     let get = http::once("GET", "/healthz");
+    let (address, tally) = (trial.guest.public()?, trial.clients.lane(Lane::Anonymous));
     let served = (0..20)
-        .filter(|_| {
-            let tally = clients.lane(Lane::Anonymous);
-            let answer = http::counted(tally, guest.public(), &get);
-            answer.is_ok_and(|one| one.status == 200)
-        })
+        .filter(|_| http::counted(tally, address, &get).is_ok_and(|one| one.status == 200))
         .count();
-    session.check_equal(
+    trial.session.check_equal(
         "newcomers are served while idle connections hold every permit",
         served,
         20,
     );
+    Ok(())
 }
 
 /// Connections in the middle of a request hold every permit: a newcomer takes that of the one
 /// which has been in its head for longest.
-fn busy(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
-    session.step("working connections hold every permit");
-    let mut account = Account::of(guest.public());
+fn busy(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial.session.step("working connections hold every permit");
+    let public = trial.guest.public()?;
+    let mut account = Account::of(public);
     account.ask();
     let mut held = Vec::new();
     let mut open = true;
     while open && held.len() + 1 < CONNECTIONS {
         let more = BURST.min(CONNECTIONS - 1 - held.len());
-        let opened = (0..more).map(|_| Pinned::open(guest.public(), "/healthz"));
+        let opened = (0..more).map(|_| Pinned::open(public, "/healthz"));
         held.extend(opened.filter_map(Result::ok));
         let expected = u64::try_from(held.len() + 1).ok();
         open = account.until(|lanes| lanes.of(Lane::Anonymous, "conns") == expected);
     }
-    session.check(
+    trial.session.check(
         "all connections are open at once",
         open && held.len() + 1 == CONNECTIONS,
         format_args!("{} held, {SLOW_HOST:?} waited", held.len() + 1),
@@ -211,9 +211,9 @@ fn busy(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
     // longer, or among heads that are younger, it would be the one that gives way.
     std::thread::sleep(HEADS_TIME);
     account.ask();
-    let tally = clients.lane(Lane::Anonymous);
-    let newcomer = http::counted(tally, guest.public(), &http::once("GET", "/healthz"));
-    session.check(
+    let tally = trial.clients.lane(Lane::Anonymous);
+    let newcomer = http::counted(tally, public, &http::once("GET", "/healthz"));
+    trial.session.check(
         "a newcomer is served while unfinished heads hold every permit",
         newcomer.as_ref().is_ok_and(|one| one.status == 200),
         http::told(&newcomer),
@@ -222,10 +222,13 @@ fn busy(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
     for pinned in held {
         let answer = pinned.finish();
         served += usize::from(answer.as_ref().is_ok_and(|one| one.status == 200));
-        clients.lane(Lane::Anonymous).count(&answer);
+        trial.clients.lane(Lane::Anonymous).count(&answer);
     }
-    session.check_equal("one of them has given way", served, CONNECTIONS - 1);
-    clients.lane(Lane::Anonymous).add(&account.tally);
+    trial
+        .session
+        .check_equal("one of them has given way", served, CONNECTIONS - 1);
+    trial.count(Lane::Anonymous, &account.tally);
+    Ok(())
 }
 
 /// How often heads fill the tight lane until a newcomer comes before any has had its time.
@@ -233,24 +236,26 @@ const FILLED: usize = 50;
 
 /// A lane that was filled a moment ago: the next connection is refused with count and limit.
 fn refused(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes-tight")?;
-    let mut clients = ClientCounts::at_most();
-    session.step("a lane that was filled a moment ago refuses by count and limit");
-    let limit = guest.policy("public_conns")?;
+    let mut trial = session.boot("three-lanes-tight")?.at_most();
+    trial
+        .session
+        .step("a lane that was filled a moment ago refuses by count and limit");
+    let limit = trial.guest.policy("public_conns")?;
+    let (public, tally) = (trial.guest.public()?, trial.clients.lane(Lane::Anonymous));
     let get = http::once("GET", "/healthz");
     let mut answer = Err(Ending::TimedOut);
     for _ in 0..FILLED {
         let held: Vec<Pinned> = (0..limit)
-            .filter_map(|_| Pinned::open(guest.public(), "/healthz").ok())
+            .filter_map(|_| Pinned::open(public, "/healthz").ok())
             .collect();
-        answer = http::counted(clients.lane(Lane::Anonymous), guest.public(), &get);
+        answer = http::counted(tally, public, &get);
         drop(held);
         if answer.as_ref().is_ok_and(|one| one.status == 503) {
             break;
         }
     }
-    refusal(session, &answer, limit);
-    let evidence = session.settle(guest, &clients)?;
+    refusal(trial.session, &answer, limit);
+    let evidence = trial.settle()?;
     let count = evidence.lane("conns_refused", Lane::Anonymous)?;
     session.check("connections past the limit are counted", count > 0, count);
     session.check_equal(

@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::account::rest;
 use crate::load::flood::{Flood, Flooded};
+use crate::load::going::Site;
 use crate::load::sampler::Sampler;
-use crate::load::slow::{SlowClients, Slowness};
-use crate::load::watch::{count, watch};
-use crate::record::Chart;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::load::table::{self, Of, Row, SLOW_CLIENTS};
+use crate::load::watch::watch;
+use crate::session::{Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -36,64 +36,52 @@ pub(crate) const CASE: Case = Case {
     }],
 };
 
-const CLIENTS: usize = 1_000;
 const HELD_FOR: Duration = Duration::from_secs(14);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
-    let sampler = Sampler::start(guest.public());
-    let mut lines = Vec::new();
-    for slowness in Slowness::ALL {
-        lines.push(attack(session, &mut guest, &mut clients, slowness)?);
-    }
-    session.chart(Chart {
-        title: "provider probe under slow clients".into(),
-        unit: "ms".into(),
-        lines,
-    });
-    sampler.record(session, &mut clients);
-    let evidence = session.settle(guest, &clients)?;
+    let mut trial = session.boot("three-lanes")?.at_most();
+    let sampler = Sampler::start(trial.guest.public()?);
+    let title = "provider probe under slow clients";
+    table::each(&mut trial, Of::SlowClients, title, None, attack)?;
+    sampler.record(&mut trial);
+    let evidence = trial.settle()?;
     let gave_way = evidence.lane("gave_way", Lane::Anonymous)?;
     session.check("slow clients give way", gave_way > 0, gave_way);
     Ok(())
 }
 
-fn attack(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-    slowness: Slowness,
-) -> Result<(String, Vec<(f64, f64)>), Failure> {
-    let name = slowness.name();
-    session.step(format!("{CLIENTS} clients, {name}"));
-    let pace = Duration::from_millis(500);
-    let slow = SlowClients::start(guest.public(), slowness, CLIENTS, pace);
-    let most = slow.await_open(CLIENTS);
-    session.check_equal(
+fn attack(trial: &mut Trial<'_, '_>, row: Row) -> Result<Vec<(f64, f64)>, Failure> {
+    let name = row.name;
+    let slow = row.load.begin(&Site::of(trial)?, HELD_FOR)?;
+    let most = slow.await_open(SLOW_CLIENTS);
+    trial.session.check_equal(
         format!("{name}: clients that were open at one time"),
         most,
-        CLIENTS,
+        SLOW_CLIENTS,
     );
-    let mut public = Flood::of(guest.public(), http::once("GET", "/healthz"), 1, usize::MAX);
+    let request = http::once("GET", "/healthz");
+    let mut public = Flood::of(trial.guest.public()?, request, 1, usize::MAX);
     public.time_max = HELD_FOR;
     // Less than what any refusal asks for.
     public.pause = Duration::from_millis(250);
-    let mut asked = Flooded::default();
-    let watched = watch(guest, HELD_FOR, |_| asked = public.run())?;
-    let held = slow.finish();
-    rest(session, guest, clients, name);
-    clients.lane(Lane::Anonymous).add(&asked.tally);
-    count(clients, &watched);
-    watched.judge(session, name);
-    session.figure(
+    let (watched, asked) = watch(trial, HELD_FOR, |_| Ok(public.run()))?;
+    let held = slow.finish()?.slowed;
+    rest(trial, name)?;
+    trial.count(Lane::Anonymous, &asked.tally);
+    watched.judge(trial.session, name);
+    trial.session.figure(
         format!("{name}: connections"),
         format_args!("{} opened, {} ended", held.opened, held.closed),
     );
-    session.figure(
+    trial.session.figure(
         format!("{name}: provider probe"),
         watched.outside.latencies(),
     );
+    judge_public(trial.session, name, &asked);
+    Ok(watched.outside.line())
+}
+
+fn judge_public(session: &mut Session<'_>, name: &str, asked: &Flooded) {
     let healthy = asked.tally.of(200);
     let all = asked.tally.responses() + asked.tally.unanswered();
     session.check(
@@ -105,5 +93,4 @@ fn attack(
         format!("{name}: public /healthz meanwhile"),
         format_args!("{:?} {:?}", asked.tally.statuses, asked.tally.endings),
     );
-    Ok((name.to_owned(), watched.outside.line()))
 }

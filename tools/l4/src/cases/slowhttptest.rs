@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::lane::Lane;
+use crate::load::going::{Load, Site};
 use crate::load::sampler::Sampler;
-use crate::load::watch::{count, watch};
-use crate::record::Chart;
-use crate::session::{ClientCounts, Sabotage, Session};
-use crate::tool::slowhttptest::{self, Mode, Report};
+use crate::load::table::{self, Of, Row, TOOL_CONNECTIONS};
+use crate::load::watch::watch;
+use crate::session::{Sabotage, Session};
+use crate::tool::slowhttptest::Mode;
+use crate::trial::Trial;
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -32,30 +33,19 @@ pub(crate) const CASE: Case = Case {
     }],
 };
 
-/// As many as leave room for the tool's own probe: what happens past the limit is
-/// `slow-clients`' matter.
-const CONNECTIONS: usize = 900;
 /// The tool opens its connections one after the other, and a busy host delays the last ones.
-const HALF: u64 = CONNECTIONS as u64 / 2;
+const HALF: u64 = TOOL_CONNECTIONS as u64 / 2;
 /// Long enough for the tool to find out that its own probe is not answered, and for slow
 /// heads to run into their deadline.
 const TIME: Duration = Duration::from_secs(20);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
-    let sampler = Sampler::start(guest.public());
-    let mut lines = Vec::new();
-    for mode in Mode::ALL {
-        lines.push(attack(session, &mut guest, &mut clients, mode)?);
-    }
-    session.chart(Chart {
-        title: "provider probe under slowhttptest".into(),
-        unit: "ms".into(),
-        lines,
-    });
-    sampler.record(session, &mut clients);
-    let evidence = session.settle(guest, &clients)?;
+    let mut trial = session.boot("three-lanes")?.at_most();
+    let sampler = Sampler::start(trial.guest.public()?);
+    let title = "provider probe under slowhttptest";
+    table::each(&mut trial, Of::Slowhttptest, title, None, attack)?;
+    sampler.record(&mut trial);
+    let evidence = trial.settle()?;
     // The tool looks once a second, the service counts.
     for (claim, counter) in [
         ("slow heads run into their deadline", "timed_out"),
@@ -65,34 +55,24 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         session.check(
             claim,
             count >= HALF,
-            format_args!("{count} of {CONNECTIONS}"),
+            format_args!("{count} of {TOOL_CONNECTIONS}"),
         );
     }
     Ok(())
 }
 
-fn attack(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-    mode: Mode,
-) -> Result<(String, Vec<(f64, f64)>), Failure> {
-    let name = mode.name();
-    session.step(format!("{CONNECTIONS} connections, {name}"));
-    let mut report = Ok(Report::default());
-    let folder = session.folder().to_owned();
-    let watched = watch(guest, TIME, |guest| {
-        report = slowhttptest::attack(guest.public(), "/app.js", mode, CONNECTIONS, TIME, &folder);
-    })?;
-    let report = report?;
-    count(clients, &watched);
+fn attack(trial: &mut Trial<'_, '_>, row: Row) -> Result<Vec<(f64, f64)>, Failure> {
+    let name = row.name;
+    let site = Site::of(trial)?;
+    let (watched, carried) = watch(trial, TIME, |_| row.load.carry_on(&site, TIME))?;
+    let (session, report) = (&mut *trial.session, carried.report);
     watched.judge(session, name);
     session.check_equal(
         format!("{name}: seconds in which slowhttptest finds the public lane unavailable"),
         report.unavailable,
         0,
     );
-    if mode == Mode::Read {
+    if matches!(row.load, Load::Tool(Mode::Read, ..)) {
         session.check(
             format!("{name}: slow readers are held open"),
             report.connected_most >= HALF,
@@ -110,5 +90,5 @@ fn attack(
         format!("{name}: provider probe"),
         watched.outside.latencies(),
     );
-    Ok((name.to_owned(), watched.outside.line()))
+    Ok(watched.outside.line())
 }

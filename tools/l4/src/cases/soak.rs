@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use crate::cases::release_balance;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::lane::Lane;
 use crate::load::account::Account;
 use crate::load::prober::Prober;
 use crate::load::sampler::{Sampled, Sampler};
 use crate::load::slow::{SlowClients, Slowness};
-use crate::session::{ClientCounts, SLOW_HOST, Sabotage, Session};
+use crate::session::{SLOW_HOST, Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -40,29 +40,30 @@ fn seconds() -> u64 {
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let time = Duration::from_secs(seconds());
-    let mut guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
-    let prober = Prober::start(guest.provider(), Duration::from_millis(100));
-    session.step("reach every peak once");
-    peaks(session, &guest, &mut clients);
+    let mut trial = session.boot("three-lanes")?.at_most();
+    let prober = Prober::start(trial.guest.provider()?, Duration::from_millis(100));
+    trial.session.step("reach every peak once");
+    peaks(&mut trial)?;
     let begun = Instant::now();
     let mut sampled = Sampled::default();
     let mut held = Vec::new();
     while begun.elapsed() < time {
-        let sampler = Sampler::resume(guest.public(), begun);
-        load(session, &mut guest, &mut clients)?;
-        sampler.pause(&mut sampled, &mut clients);
-        held.push(rest(&mut guest, &clients)?);
+        let sampler = Sampler::resume(trial.guest.public()?, begun);
+        load(&mut trial)?;
+        sampler.pause(&mut sampled, &mut trial);
+        held.push(rest(&mut trial)?);
     }
-    guest.await_memory_told();
-    held.push(rest(&mut guest, &clients)?);
-    sampled.chart(session);
+    trial.guest.await_memory_told();
+    held.push(rest(&mut trial)?);
+    sampled.chart(trial.session);
     let probed = prober.finish();
-    clients.lane(Lane::ProviderHealth).add(&probed.tally);
-    session.figure("rounds", held.len() - 1);
-    memory(session, &held);
-    session.figure("provider probe throughout", probed.latencies());
-    let evidence = session.settle(guest, &clients)?;
+    trial.count(Lane::ProviderHealth, &probed.tally);
+    trial.session.figure("rounds", held.len() - 1);
+    memory(trial.session, &held);
+    trial
+        .session
+        .figure("provider probe throughout", probed.latencies());
+    let evidence = trial.settle()?;
     // The rounds load the provider lane itself past its rate and its connections, so a probe
     // may be told 429 or 503, or be closed when an answer is not taken: counted, in any case.
     let unanswered = probed.samples.len() as u64 - probed.tally.responses();
@@ -84,39 +85,37 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 /// Holds as many connections as there are permits, then as many answers as there are slots:
 /// what memory that ever takes is taken now, and later rounds may take no more.
-fn peaks(session: &mut Session<'_>, guest: &Guest, clients: &mut ClientCounts) {
+fn peaks(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    let public = trial.guest.public()?;
     let pace = Duration::from_millis(50);
     for (slowness, held, limit) in [
         (Slowness::Head, "conns", "conn_limit"),
         (Slowness::Read, "high_water", "slot_limit"),
     ] {
-        let mut account = Account::of(guest.public());
+        let mut account = Account::of(public);
         // It has its place before the others come.
         account.ask();
-        let slow = SlowClients::start(guest.public(), slowness, 1_100, pace);
+        let slow = SlowClients::start(public, slowness, 1_100, pace);
         let full = account.until(|lanes| {
             let of = |counter| lanes.of(Lane::Anonymous, counter);
             of(held).is_some() && of(held) == of(limit)
         });
         drop(slow);
-        clients.lane(Lane::Anonymous).add(&account.tally);
-        session.check(
+        trial.count(Lane::Anonymous, &account.tally);
+        trial.session.check(
             format!("{}: the public lane reaches its {limit}", slowness.name()),
             full,
             format_args!("within {SLOW_HOST:?}"),
         );
     }
+    Ok(())
 }
 
 /// One round of everything.
-fn load(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-) -> Result<(), Failure> {
+fn load(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
     let pace = Duration::from_millis(100);
-    let slow = SlowClients::start_all(guest.public(), 24, pace);
-    release_balance::mixed(session, guest, clients)?;
+    let slow = SlowClients::start_all(trial.guest.public()?, 24, pace);
+    release_balance::mixed(trial)?;
     drop(slow);
     Ok(())
 }
@@ -130,14 +129,14 @@ struct InUse {
     kernel: Option<u64>,
 }
 
-fn rest(guest: &mut Guest, clients: &ClientCounts) -> Result<InUse, Failure> {
-    let evidence = guest.quiescent(SLOW_HOST, |evidence| {
+fn rest(trial: &mut Trial<'_, '_>) -> Result<InUse, Failure> {
+    let clients = &trial.clients;
+    let evidence = trial.guest.quiescent(SLOW_HOST, |evidence| {
         evidence.all_released(Lane::Anonymous) && clients.agree(evidence, Lane::Anonymous)
     })?;
-
     Ok(InUse {
         service: evidence.count("memory_bytes")?,
-        kernel: guest.kernel_memory(),
+        kernel: trial.guest.kernel_memory(),
     })
 }
 

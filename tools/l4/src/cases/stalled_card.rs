@@ -10,7 +10,7 @@ use crate::frames::Flow;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::beside::{Deed, beside};
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -39,33 +39,28 @@ const CONNECTIONS: usize = 900;
 const STALLED_FOR: Duration = Duration::from_secs(6);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let (mut guest, peer) = session.boot_by_hand("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
+    let (mut trial, peer) = session.boot_by_hand("three-lanes")?;
     let mut attacker = Attacker::new(peer, SEED);
     for (name, abort) in [
         ("a stalled card that owes answers", false),
         ("a stalled card with aborted connections", true),
     ] {
         let time = STALLED_FOR;
-        let flows = beside(
-            session,
-            &mut guest,
-            &mut clients,
-            Deed { name, time },
-            |_| stall(&mut attacker, abort),
-        )?;
+        let flows = beside(&mut trial, Deed { name, time }, |_| {
+            stall(&mut attacker, abort)
+        })?;
         attacker.set_deaf(false);
         let owed = attacker.read_all()?;
-        session.check(
+        trial.session.check(
             format!("{name}: the card stood still over answers"),
             owed > 0,
             format_args!("{owed} segments were read afterwards"),
         );
         attacker.reset(&flows)?;
     }
-    attacker.judge_serving(session, "the card's standstill")?;
-    clients.lane(Lane::Anonymous).add(&attacker.answers);
-    session.settle(guest, &clients).map(drop)
+    attacker.judge_serving(trial.session, "the card's standstill")?;
+    trial.count(Lane::Anonymous, &attacker.answers);
+    trial.settle().map(drop)
 }
 
 /// Asks for more than the wire takes unread, and resets the connections if `abort` says so.

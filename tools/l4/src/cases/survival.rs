@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::frames::{self, Flags, Injector, Segment, garbage};
-use crate::guest::Guest;
 use crate::http;
 use crate::lane::Lane;
 use crate::load::storm;
 use crate::machine::nic::Between;
 use crate::random::Random;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
+use crate::trial::Trial;
 use crate::wire::Wires;
 
 pub(crate) const CASE: Case = Case {
@@ -48,31 +48,22 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     if let Some(public) = nics.first_mut() {
         public.between = Between::Injector(ports);
     }
-    let mut guest = session.boot_on("three-lanes", nics)?;
-    let mut clients = ClientCounts::at_most();
+    let mut trial = session.boot_on("three-lanes", nics)?.at_most();
     let mut random = Random::new(SEED);
-    session.figure("seed of the noise", format_args!("{SEED:#x}"));
+    trial
+        .session
+        .figure("seed of the noise", format_args!("{SEED:#x}"));
 
-    alive(session, &mut guest, &mut clients, "before anything")?;
-    noise(session, &mut guest, &mut random)?;
-    alive(
-        session,
-        &mut guest,
-        &mut clients,
-        "after noise on every port",
-    )?;
-    resets(session, &guest);
-    alive(session, &mut guest, &mut clients, "after the reset storm")?;
-    half_open(session, &injector, &mut random);
-    alive(
-        session,
-        &mut guest,
-        &mut clients,
-        "with half-open connections left behind",
-    )?;
-    frames(session, &injector, &mut random);
-    alive(session, &mut guest, &mut clients, "after garbage frames")?;
-    let evidence = session.settle(guest, &clients)?;
+    alive(&mut trial, "before anything")?;
+    noise(&mut trial, &mut random)?;
+    alive(&mut trial, "after noise on every port")?;
+    resets(&mut trial)?;
+    alive(&mut trial, "after the reset storm")?;
+    half_open(trial.session, &injector, &mut random);
+    alive(&mut trial, "with half-open connections left behind")?;
+    frames(trial.session, &injector, &mut random);
+    alive(&mut trial, "after garbage frames")?;
+    let evidence = trial.settle()?;
     for lane in Lane::ALL {
         session.check_equal(
             format!("{}: no permit is left out", lane.key()),
@@ -84,20 +75,15 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// Every lane answers 200.
-fn alive(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
-    when: &str,
-) -> Result<(), Failure> {
+fn alive(trial: &mut Trial<'_, '_>, when: &str) -> Result<(), Failure> {
     for lane in [Lane::Anonymous, Lane::ProviderHealth] {
         let begun = Instant::now();
-        let address = guest.address(lane);
-        let tally = clients.lane(lane);
+        let address = trial.guest.reach(lane)?;
+        let tally = trial.clients.lane(lane);
         // The storm's last connections may still hold permits, or the backlog: a client may
         // have to ask again.
         let answer = http::ask_until(tally, address, &get(), |status| status == 200);
-        session.check(
+        trial.session.check(
             format!("{} still serves {when}", lane.key()),
             answer.as_ref().is_ok_and(|one| one.status == 200),
             format_args!(
@@ -107,8 +93,8 @@ fn alive(
             ),
         );
     }
-    let reply = guest.ask(clients.lane(Lane::LocalHealth), "get local /api/status")?;
-    session.check(
+    let reply = trial.ask(Lane::LocalHealth, "get local /api/status")?;
+    trial.session.check(
         format!("local_health still serves {when}"),
         reply.count("status_200") == 1,
         &reply.line,
@@ -120,10 +106,10 @@ fn get() -> Vec<u8> {
     http::once("GET", "/healthz")
 }
 
-fn noise(session: &mut Session<'_>, guest: &mut Guest, random: &mut Random) -> Result<(), Failure> {
-    session.step("noise on every open port");
-    for address in [guest.public(), guest.provider()] {
-        session.check_equal(
+fn noise(trial: &mut Trial<'_, '_>, random: &mut Random) -> Result<(), Failure> {
+    trial.session.step("noise on every open port");
+    for address in [trial.guest.public()?, trial.guest.provider()?] {
+        trial.session.check_equal(
             format!("connections with noise to {address}"),
             storm::noise(address, NOISES, random),
             NOISES,
@@ -138,21 +124,26 @@ fn noise(session: &mut Session<'_>, guest: &mut Guest, random: &mut Random) -> R
             .collect();
         // Noise has no end, so the service's deadline ends it, or this client does.
         let command = format!("raw local {bytes} timeout=1s");
-        guest.tell(&command)?;
+        trial.guest.tell(&command)?;
     }
     Ok(())
 }
 
-fn resets(session: &mut Session<'_>, guest: &Guest) {
-    session.step(format!("{RESETS} connections made and reset"));
+fn resets(trial: &mut Trial<'_, '_>) -> Result<(), Failure> {
+    trial
+        .session
+        .step(format!("{RESETS} connections made and reset"));
     let begun = Instant::now();
-    let made = storm::resets(guest.public(), RESETS, STORM_TIME_MAX);
+    let made = storm::resets(trial.guest.public()?, RESETS, STORM_TIME_MAX);
     let took = begun.elapsed().as_secs_f64();
-    session.figure(
+    trial.session.figure(
         "reset storm",
         format_args!("{made} connections in {took:.1} s"),
     );
-    session.check_equal("connections made and reset", made, RESETS);
+    trial
+        .session
+        .check_equal("connections made and reset", made, RESETS);
+    Ok(())
 }
 
 fn half_open(session: &mut Session<'_>, injector: &Injector, random: &mut Random) {

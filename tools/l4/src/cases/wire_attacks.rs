@@ -9,7 +9,7 @@ use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::lane::Lane;
 use crate::load::beside::{Deed, beside};
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
 use crate::wire::{Wire, Wires};
 
 pub(crate) const CASE: Case = Case {
@@ -34,27 +34,25 @@ const PROBED_FOR: Duration = Duration::from_secs(2);
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let (mut guest, peer) = session.boot_by_hand("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
+    let (mut trial, peer) = session.boot_by_hand("three-lanes")?;
     let mut attacker = Attacker::new(peer, SEED);
     for (name, attack) in attacks::ALL {
         let time = PROBED_FOR;
         let deed = Deed { name, time };
-        let attacked = beside(session, &mut guest, &mut clients, deed, |session| {
-            attack(&mut attacker, session)
-        });
+        let attacked = beside(&mut trial, deed, |session| attack(&mut attacker, session));
         // A wire that breaks is how an attacker sees the machine's end.
-        let outlived = attacked.is_ok() || guest.machine_mut().wait_exit(GONE_WITHIN).is_err();
-        let last = guest.machine().console().tail();
-        session.check(
+        let outlived =
+            attacked.is_ok() || trial.guest.machine_mut().wait_exit(GONE_WITHIN).is_err();
+        let last = trial.guest.machine().console().tail();
+        trial.session.check(
             format!("the machine outlives {name}"),
             outlived,
             last.last().map_or("", String::as_str),
         );
         attacked?;
     }
-    clients.lane(Lane::Anonymous).add(&attacker.answers);
-    let evidence = session.settle(guest, &clients)?;
+    trial.count(Lane::Anonymous, &attacker.answers);
+    let evidence = trial.settle()?;
     let charged = evidence.lane("conns_admitted", Lane::Anonymous)?
         + evidence.lane("conns_refused", Lane::Anonymous)?
         + evidence.lane("conns_turned_away", Lane::Anonymous)?;

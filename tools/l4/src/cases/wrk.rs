@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::cases::{Case, Control, Need, Suite};
 use crate::failure::Failure;
 use crate::lane::Lane;
-use crate::session::{ClientCounts, Sabotage, Session};
+use crate::session::{Sabotage, Session};
 use crate::tool::wrk::{self, Report};
 use crate::wire::Wires;
 
@@ -31,8 +31,7 @@ pub(crate) const CASE: Case = Case {
 const CONNECTIONS: usize = 64;
 
 fn run(session: &mut Session<'_>) -> Result<(), Failure> {
-    let guest = session.boot("three-lanes")?;
-    let mut clients = ClientCounts::at_most();
+    let mut trial = session.boot("three-lanes")?.at_most();
     let close: &[&str] = &["Connection: close"];
     let loads: [(&str, &str, u64, &[&str]); 4] = [
         ("keep-alive on /healthz", "/healthz", 30, &[]),
@@ -46,14 +45,14 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         ),
     ];
     for (name, target, seconds, headers) in loads {
-        session.step(format!("{name}, {seconds} s"));
+        trial.session.step(format!("{name}, {seconds} s"));
         let time = Duration::from_secs(seconds);
-        let report = wrk::load(guest.public(), target, CONNECTIONS, time, headers)?;
+        let report = wrk::load(trial.guest.public()?, target, CONNECTIONS, time, headers)?;
         let served = report.requests.saturating_sub(report.unsuccessful);
-        clients.lane(Lane::Anonymous).status(200, served);
-        judge(session, name, &report);
+        trial.clients.lane(Lane::Anonymous).status(200, served);
+        judge(trial.session, name, &report);
     }
-    session.settle(guest, &clients).map(drop)
+    trial.settle().map(drop)
 }
 
 fn judge(session: &mut Session<'_>, name: &str, report: &Report) {

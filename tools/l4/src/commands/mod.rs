@@ -1,10 +1,10 @@
 //! The subcommands, one file each.
 
+mod case_on_wire;
 pub(crate) mod list;
 mod namespace;
 pub(crate) mod prove;
 pub(crate) mod run;
-mod trial;
 
 use std::fs::{File, TryLockError};
 use std::path::Path;

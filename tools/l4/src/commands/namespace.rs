@@ -1,10 +1,10 @@
-//! Trials that need a network of their own: the harness starts itself again inside a fresh
+//! Cases that need a network of their own: the harness starts itself again inside a fresh
 //! network namespace, which vanishes with it, and takes over what that one recorded.
 
 use std::path::PathBuf;
 
 use crate::child;
-use crate::commands::trial::Trial;
+use crate::commands::case_on_wire::CaseOnWire;
 use crate::failure::Failure;
 use crate::record::{Outcome, Verdict};
 use crate::session::Bench;
@@ -18,11 +18,11 @@ pub(crate) enum Inside {
     Controls,
 }
 
-/// Runs a trial in a namespace of its own.
-pub(crate) fn run(bench: &Bench, trial: Trial, inside: Inside) -> Vec<Outcome> {
-    match again(bench, trial, inside) {
+/// Runs a case over its wire in a namespace of its own.
+pub(crate) fn run(bench: &Bench, case_on_wire: CaseOnWire, inside: Inside) -> Vec<Outcome> {
+    match again(bench, case_on_wire, inside) {
         Ok(outcomes) => outcomes,
-        Err(failure) => vec![trial.no_verdict(Verdict::of(&failure))],
+        Err(failure) => vec![case_on_wire.no_verdict(Verdict::of(&failure))],
     }
 }
 
@@ -30,7 +30,7 @@ fn file(bench: &Bench) -> PathBuf {
     bench.out.join("inside.json")
 }
 
-fn again(bench: &Bench, trial: Trial, inside: Inside) -> Result<Vec<Outcome>, Failure> {
+fn again(bench: &Bench, case_on_wire: CaseOnWire, inside: Inside) -> Result<Vec<Outcome>, Failure> {
     let doing = "starting the harness in a network namespace";
     let own = std::env::current_exe().map_err(|error| Failure::host(doing, error))?;
     let file = file(bench);
@@ -40,7 +40,12 @@ fn again(bench: &Bench, trial: Trial, inside: Inside) -> Result<Vec<Outcome>, Fa
         .map_err(|error| Failure::host(doing, error))?
         .arg("--net")
         .arg(own)
-        .args(["prove", "--inside-namespace", "--case", trial.case.name])
+        .args([
+            "prove",
+            "--inside-namespace",
+            "--case",
+            case_on_wire.case.name,
+        ])
         .args((inside == Inside::Controls).then_some("--negative-controls"))
         .arg("--out")
         .arg(&bench.out)

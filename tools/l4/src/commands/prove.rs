@@ -11,8 +11,8 @@ use mkmanifest::{complain, say};
 
 use crate::artefacts::Artefacts;
 use crate::cases::{self, Case, Suite};
+use crate::commands::case_on_wire::CaseOnWire;
 use crate::commands::namespace;
-use crate::commands::trial::Trial;
 use crate::failure::Failure;
 use crate::machine::registry;
 use crate::record::{Outcome, Verdict};
@@ -87,19 +87,19 @@ impl Prove {
             load_time: Duration::from_secs(self.load_seconds),
             inside_namespace: self.inside_namespace,
         };
-        let trials: Vec<Trial> = chosen
+        let runs: Vec<CaseOnWire> = chosen
             .into_iter()
-            .flat_map(|case| self.trials(case))
+            .flat_map(|case| self.runs(case))
             .collect();
         if !self.inside_namespace {
-            say!("l4: trials: {}, under {}", trials.len(), accel.name());
+            say!("l4: runs: {}, under {}", runs.len(), accel.name());
         }
         let mut outcomes = Vec::new();
-        for trial in trials {
+        for case_on_wire in runs {
             outcomes.extend(if self.negative_controls {
-                trial.run_controls(&bench)
+                case_on_wire.run_controls(&bench)
             } else {
-                trial.run(&bench)
+                case_on_wire.run(&bench)
             });
         }
         if self.inside_namespace {
@@ -113,16 +113,16 @@ impl Prove {
         Ok(report::table::print(&outcomes))
     }
 
-    /// A case's trials; its controls are carried through over the first of its wires.
-    fn trials(&self, case: &'static Case) -> Vec<Trial> {
-        let mut trials = Trial::of(case);
+    /// A case's runs; its controls are carried through over the first of its wires.
+    fn runs(&self, case: &'static Case) -> Vec<CaseOnWire> {
+        let mut runs = CaseOnWire::of(case);
         if self.inside_namespace {
-            trials.retain(|trial| trial.wire == Wire::Tap);
+            runs.retain(|case_on_wire| case_on_wire.wire == Wire::Tap);
         }
         if self.negative_controls {
-            trials.truncate(1);
+            runs.truncate(1);
         }
-        trials
+        runs
     }
 
     fn chosen(&self) -> Result<Vec<&'static Case>, Failure> {
@@ -164,14 +164,14 @@ mod tests {
 
     #[test]
     fn a_build_server_does_not_pass_on_what_was_skipped() {
-        let trial = Trial {
+        let case_on_wire = CaseOnWire {
             case: cases::ALL[0],
             wire: Wire::User,
         };
-        let mut skipped = trial.no_verdict(Verdict::Skipped { why: "root".into() });
+        let mut skipped = case_on_wire.no_verdict(Verdict::Skipped { why: "root".into() });
         fail_if_skipped(&mut skipped);
         assert!(!skipped.skipped() && !skipped.passed());
-        let mut passed = trial.no_verdict(Verdict::Passed);
+        let mut passed = case_on_wire.no_verdict(Verdict::Passed);
         fail_if_skipped(&mut passed);
         assert!(passed.passed());
     }

@@ -68,10 +68,10 @@ impl Run {
         let has = |lane: Lane| guest.policy(&format!("{}_conns", lane.target())).is_ok();
         let drains = has(Lane::LocalHealth);
         if has(Lane::Anonymous) {
-            say!("  public    http://{}/", guest.public());
+            say!("  public    http://{}/", guest.public()?);
         }
         if has(Lane::ProviderHealth) {
-            say!("  provider  http://{}/healthz", guest.provider());
+            say!("  provider  http://{}/healthz", guest.provider()?);
         }
         if drains {
             say!(

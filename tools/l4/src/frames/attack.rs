@@ -32,17 +32,8 @@ pub(crate) enum Sources {
 }
 
 impl Kind {
-    /// Every kind.
-    pub(crate) const ALL: [Self; 5] = [
-        Self::SpoofedSyn,
-        Self::HalfOpen,
-        Self::Reset,
-        Self::Finish,
-        Self::OutOfWindow,
-    ];
-
     /// Its name.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::SpoofedSyn => "spoofed SYN flood",
             Self::HalfOpen => "half-open exhaustion",

@@ -14,6 +14,9 @@ pub(crate) use wire::{Ending, Wire};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+/// What an exchange came to.
+pub(crate) type Answer = Result<Response, Ending>;
+
 /// How long a client waits for anything before it gives up. QEMU's user network sends what
 /// was lost again after 6, 18 and 42 s, and a busy host adds to it: a verdict that hung on
 /// less would be one on them. What is promised in less is judged by the guest's own clock.

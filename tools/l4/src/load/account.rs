@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::guest::Guest;
+use crate::failure::Failure;
 use crate::http::{Pinned, Tally};
 use crate::lane::Lane;
-use crate::session::{ClientCounts, SLOW_HOST, Session};
+use crate::session::SLOW_HOST;
+use crate::trial::Trial;
 
 /// Between two looks while something is awaited.
 const PACE: Duration = Duration::from_millis(20);
@@ -81,24 +82,20 @@ impl Account {
 
 /// Asserts that the public lane comes to rest: that it serves no more than whoever asks for
 /// the account and one other client. What is loaded next is then measured alone.
-pub(crate) fn rest(
-    session: &mut Session<'_>,
-    guest: &Guest,
-    clients: &mut ClientCounts,
-    after: &str,
-) {
-    let mut account = Account::of(guest.public());
+pub(crate) fn rest(trial: &mut Trial<'_, '_>, after: &str) -> Result<(), Failure> {
+    let mut account = Account::of(trial.guest.public()?);
     let rested = account.until(|lanes| {
         let of = |counter| lanes.of(Lane::Anonymous, counter);
         matches!((of("serving"), of("waiting")), (Some(serving), Some(waiting))
             if serving + waiting <= 2)
     });
-    clients.lane(Lane::Anonymous).add(&account.tally);
-    session.check(
+    trial.count(Lane::Anonymous, &account.tally);
+    trial.session.check(
         format!("{after}: the public lane comes to rest"),
         rested,
         format_args!("within {SLOW_HOST:?}"),
     );
+    Ok(())
 }
 
 impl Lanes {

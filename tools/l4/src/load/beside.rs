@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::http::{PATIENCE, Tally};
 use crate::lane::Lane;
 use crate::load::prober::Prober;
 use crate::load::watch::PACE;
-use crate::session::{ClientCounts, Session};
+use crate::session::Session;
+use crate::trial::Trial;
 
 /// What is done, and for how long there are probes at least.
 #[derive(Clone, Copy)]
@@ -23,32 +23,31 @@ pub(crate) struct Deed<'name> {
 /// Probes while `meanwhile` does what it does, counts the probes and asserts that each was
 /// answered 200; tells what `meanwhile` came to.
 pub(crate) fn beside<T>(
-    session: &mut Session<'_>,
-    guest: &mut Guest,
-    clients: &mut ClientCounts,
+    trial: &mut Trial<'_, '_>,
     deed: Deed<'_>,
     meanwhile: impl FnOnce(&mut Session<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    session.step(deed.name);
+    trial.session.step(deed.name);
     let (pace, patience) = (PACE.as_millis(), PATIENCE.as_secs());
     let command = format!(
         "watch provider /healthz for={}ms every={pace}ms timeout={patience}s \
          watch=local/readyz watch_every={pace}ms",
         deed.time.as_millis()
     );
-    guest.probe()?.say(&command)?;
-    let prober = Prober::start(guest.provider(), PACE);
-    let came = meanwhile(session)?;
-    let inside = guest.probe()?.result(&command, deed.time + 2 * PATIENCE);
+    trial.guest.probe()?.say(&command)?;
+    let prober = Prober::start(trial.guest.provider()?, PACE);
+    let came = meanwhile(trial.session)?;
+    let probe = trial.guest.probe()?;
+    let inside = probe.result(&command, deed.time + 2 * PATIENCE);
     let outside = prober.finish();
-    outside.judge(session, deed.name);
+    outside.judge(trial.session, deed.name);
     let inside = inside?;
     let (provider, local) = (inside.tally(), inside.tally_beside());
     for (lane, seen) in [
         (Lane::ProviderHealth, &provider),
         (Lane::LocalHealth, &local),
     ] {
-        session.check(
+        trial.session.check(
             format!(
                 "{}: every {} probe inside the guest is answered 200",
                 deed.name,
@@ -58,9 +57,9 @@ pub(crate) fn beside<T>(
             &inside.line,
         );
     }
-    clients.lane(Lane::ProviderHealth).add(&outside.tally);
-    clients.lane(Lane::ProviderHealth).add(&provider);
-    clients.lane(Lane::LocalHealth).add(&local);
+    trial.count(Lane::ProviderHealth, &outside.tally);
+    trial.count(Lane::ProviderHealth, &provider);
+    trial.count(Lane::LocalHealth, &local);
     Ok(came)
 }
 

@@ -5,11 +5,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::http::{self, Tally};
 use crate::lane::Lane;
 use crate::load::quantiles::Quantiles;
-use crate::session::{ClientCounts, Session};
+use crate::trial::Trial;
 
 /// How often a client asks for one page.
 const ATTEMPTS: usize = 6;
@@ -38,19 +37,14 @@ struct Reader {
 
 impl Reading {
     /// Reads, and asserts that every page came, and whole.
-    pub(crate) fn judge(
-        self,
-        session: &mut Session<'_>,
-        guest: &Guest,
-        clients: &mut ClientCounts,
-        wire: &str,
-    ) -> Result<(), Failure> {
-        let excuse = Duration::from_millis(
-            guest
-                .policy("public_head_ms")?
-                .min(guest.policy("public_write_ms")?),
+    pub(crate) fn judge(self, trial: &mut Trial<'_, '_>, wire: &str) -> Result<(), Failure> {
+        let guest = &trial.guest;
+        let (head, write) = (
+            guest.policy("public_head_ms")?,
+            guest.policy("public_write_ms")?,
         );
-        let address = guest.public();
+        let excuse = Duration::from_millis(head.min(write));
+        let address = guest.public()?;
         let readers: Vec<Reader> = std::thread::scope(|scope| {
             let spawned: Vec<_> = (0..self.clients)
                 .map(|_| scope.spawn(|| self.read(address, excuse)))
@@ -70,14 +64,16 @@ impl Reading {
             bodies.all(|(_, body)| Some(body) == first && !body.is_empty())
         });
         let broken: Vec<_> = readers.iter().flat_map(|reader| &reader.broken).collect();
-        session.check(
+        trial.session.check(
             format!("every answer over {wire} is whole"),
             whole && broken.is_empty() && pages.len() == asked,
             format_args!("{} of {asked}: {seen:?}; {broken:?}", pages.len()),
         );
         let times = readers.iter().flat_map(|reader| reader.times.clone());
-        session.figure(format!("page over {wire}"), Quantiles::of(times.collect()));
-        clients.lane(Lane::Anonymous).add(&seen);
+        trial
+            .session
+            .figure(format!("page over {wire}"), Quantiles::of(times.collect()));
+        trial.count(Lane::Anonymous, &seen);
         Ok(())
     }
 

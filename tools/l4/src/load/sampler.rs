@@ -12,7 +12,8 @@ use crate::lane::Lane;
 use crate::load::account::Account;
 use crate::load::background::Background;
 use crate::record::Chart;
-use crate::session::{ClientCounts, Session};
+use crate::session::Session;
+use crate::trial::Trial;
 
 const PACE: Duration = Duration::from_millis(100);
 
@@ -55,17 +56,17 @@ impl Sampler {
     }
 
     /// Stops sampling and charts what was seen.
-    pub(crate) fn record(self, session: &mut Session<'_>, clients: &mut ClientCounts) {
+    pub(crate) fn record(self, trial: &mut Trial<'_, '_>) {
         let mut sampled = Sampled::default();
-        self.pause(&mut sampled, clients);
-        sampled.chart(session);
+        self.pause(&mut sampled, trial);
+        sampled.chart(trial.session);
     }
 
     /// Stops sampling, adds what was seen to `series`, and counts the sampler's own
     /// requests: its connection is never idle, so that no service is quiescent beside it.
-    pub(crate) fn pause(self, series: &mut Sampled, clients: &mut ClientCounts) {
+    pub(crate) fn pause(self, series: &mut Sampled, trial: &mut Trial<'_, '_>) {
         let sampled = self.0.finish();
-        clients.lane(Lane::Anonymous).add(&sampled.tally);
+        trial.count(Lane::Anonymous, &sampled.tally);
         series.samples.extend(sampled.samples);
     }
 }

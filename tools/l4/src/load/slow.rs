@@ -31,7 +31,7 @@ impl Slowness {
     pub(crate) const ALL: [Self; 4] = [Self::Head, Self::Body, Self::Read, Self::Silent];
 
     /// Its name.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Head => "slow head",
             Self::Body => "slow body",
@@ -67,6 +67,17 @@ pub(crate) struct Slowed {
     pub(crate) closed: u64,
     /// First statuses seen on them.
     pub(crate) statuses: BTreeMap<u16, u64>,
+}
+
+impl Slowed {
+    /// Adds what others saw.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.opened += other.opened;
+        self.closed += other.closed;
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+    }
 }
 
 /// Slow clients at work, in one thread.

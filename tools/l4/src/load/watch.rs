@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::http::PATIENCE;
 use crate::lane::Lane;
 use crate::load::prober::{Probed, Prober};
@@ -12,10 +11,14 @@ use crate::load::quantiles::milliseconds;
 use crate::machine::share::Shares;
 use crate::probe::Reply;
 use crate::record::{ProbeRow, Side};
-use crate::session::{ClientCounts, Session};
+use crate::session::Session;
+use crate::trial::Trial;
 
 /// Two probes at this pace stay within the provider lane's default rate.
 pub(crate) const PACE: Duration = Duration::from_millis(50);
+
+/// Long enough that an idle guest's p99 is not its one slowest probe.
+const IDLE_FOR: Duration = Duration::from_secs(12);
 
 /// Longest gaps between two answers, in time that the host gave. Outside, QEMU's own network
 /// takes part; the guest's share is judged inside.
@@ -32,36 +35,45 @@ pub(crate) struct Watched {
     shares: Shares,
 }
 
-/// Counts both probes.
-pub(crate) fn count(clients: &mut ClientCounts, watched: &Watched) {
-    let provider = clients.lane(Lane::ProviderHealth);
-    provider.add(&watched.outside.tally);
-    provider.add(&watched.inside.tally());
+/// Probes an idle guest, to compare with.
+pub(crate) fn idle(trial: &mut Trial<'_, '_>) -> Result<Watched, Failure> {
+    trial.session.step("idle baseline");
+    let wait = |_: &mut Trial<'_, '_>| {
+        std::thread::sleep(IDLE_FOR);
+        Ok(())
+    };
+    let (idle, ()) = watch(trial, IDLE_FOR, wait)?;
+    trial.session.probes(idle.rows("idle", &idle));
+    Ok(idle)
 }
 
-/// Probes for `time` while `meanwhile` does what it does.
-pub(crate) fn watch(
-    guest: &mut Guest,
+/// Probes for `time` while `meanwhile` does what it does, and counts the probes; tells what
+/// they saw, and what `meanwhile` came to.
+pub(crate) fn watch<'session, 'bench, T>(
+    trial: &mut Trial<'session, 'bench>,
     time: Duration,
-    meanwhile: impl FnOnce(&Guest),
-) -> Result<Watched, Failure> {
+    meanwhile: impl FnOnce(&mut Trial<'session, 'bench>) -> Result<T, Failure>,
+) -> Result<(Watched, T), Failure> {
     let command = format!(
         "watch provider /healthz for={}ms every={}ms timeout={}s",
         time.as_millis(),
         PACE.as_millis(),
         PATIENCE.as_secs()
     );
-    guest.probe()?.say(&command)?;
-    let shares = guest.machine().watch_share();
-    let prober = Prober::start(guest.provider(), PACE);
-    meanwhile(guest);
+    trial.guest.probe()?.say(&command)?;
+    let shares = trial.guest.machine().watch_share();
+    let prober = Prober::start(trial.guest.provider()?, PACE);
+    let came = meanwhile(trial)?;
     let outside = prober.finish();
-    let inside = guest.probe()?.result(&command, time + 2 * PATIENCE)?;
-    Ok(Watched {
+    let inside = trial.guest.probe()?.result(&command, time + 2 * PATIENCE)?;
+    trial.count(Lane::ProviderHealth, &outside.tally);
+    trial.count(Lane::ProviderHealth, &inside.tally());
+    let watched = Watched {
         outside,
         inside,
         shares: shares.finish(),
-    })
+    };
+    Ok((watched, came))
 }
 
 impl Watched {

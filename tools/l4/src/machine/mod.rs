@@ -12,7 +12,7 @@ pub(crate) mod spec;
 
 use std::fs::File;
 use std::io::Read;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ pub(crate) struct Machine {
     stderr: Option<ChildStderr>,
     console: Console,
     control: Option<UnixStream>,
-    host: Vec<SocketAddr>,
+    host: Vec<Option<SocketAddr>>,
     _reserved: Vec<Reserved>,
     /// Whether the forwarded ports have room for clients that come together.
     deepened: bool,
@@ -203,13 +203,9 @@ impl Machine {
         share::Watch::start(lock(&self.child).id())
     }
 
-    /// The host address that reaches NIC `number` (from 1).
-    pub(crate) fn host_address(&self, number: usize) -> SocketAddr {
-        number
-            .checked_sub(1)
-            .and_then(|index| self.host.get(index))
-            .copied()
-            .unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+    /// The host address that reaches NIC `number` (from 1), if any does.
+    pub(crate) fn host_address(&self, number: usize) -> Option<SocketAddr> {
+        *self.host.get(number.checked_sub(1)?)?
     }
 
     /// Waits until the host has no connection to the machine any more, and so nothing that
@@ -217,7 +213,7 @@ impl Machine {
     pub(crate) fn await_no_flow(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let is_free = |address: &SocketAddr| flows::count(*address).is_ok_and(|count| count == 0);
-        while !self.host.iter().all(is_free) {
+        while !self.host.iter().flatten().all(is_free) {
             if Instant::now() > deadline {
                 return false;
             }

@@ -106,7 +106,7 @@ impl Nic {
     }
 
     /// The emulator's arguments for the NIC of that number.
-    pub(super) fn arguments(&self, number: usize, host: SocketAddr) -> Vec<String> {
+    pub(super) fn arguments(&self, number: usize, host: Option<SocketAddr>) -> Vec<String> {
         let own = format!("n{number}");
         let behind = format!("b{number}");
         let side = format!("s{number}");
@@ -144,14 +144,15 @@ impl Nic {
     }
 
     /// What stands behind it, under that name.
-    fn network(&self, id: &str, number: usize, host: SocketAddr) -> String {
+    fn network(&self, id: &str, number: usize, host: Option<SocketAddr>) -> String {
         let network = number + 1;
         match &self.backend {
-            Backend::User(_) => format!(
-                "user,id={id},net=10.0.{network}.0/24,restrict=on,ipv6=off,\
-                 hostfwd=tcp:{host}-10.0.{network}.15:{}",
-                self.guest_port
-            ),
+            Backend::User(_) => {
+                let forward = host.map_or_else(String::new, |host| {
+                    format!(",hostfwd=tcp:{host}-10.0.{network}.15:{}", self.guest_port)
+                });
+                format!("user,id={id},net=10.0.{network}.0/24,restrict=on,ipv6=off{forward}")
+            }
             // Without the header that QEMU would put before each frame, a capture is of frames.
             Backend::Tap(name) => {
                 format!("tap,id={id},ifname={name},script=no,downscript=no,vnet_hdr=off")

@@ -78,22 +78,23 @@ fn loopback(socket: &Socket, port: u16) -> std::io::Result<SocketAddr> {
 }
 
 /// Where the host reaches each NIC, in order, and what is reserved for it. The guest behind
-/// another network than QEMU's own is reached at its own address, if at all.
-pub(crate) fn choose(nics: &[Nic]) -> Result<(Vec<SocketAddr>, Vec<Reserved>), Failure> {
+/// a TAP device is reached at its own address, and not at all where the harness is the wire.
+pub(crate) fn choose(nics: &[Nic]) -> Result<(Vec<Option<SocketAddr>>, Vec<Reserved>), Failure> {
     let mut reserved = Vec::new();
     let mut chosen = Vec::new();
     for (number, nic) in (1..).zip(nics) {
         chosen.push(match nic.backend {
-            Backend::User(HostPort::Fixed(port)) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            Backend::User(HostPort::Fixed(port)) => {
+                Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+            }
             Backend::User(HostPort::Ephemeral) => {
                 let port = Reserved::tcp()?;
                 let address = port.address();
                 reserved.push(port);
-                address
+                Some(address)
             }
-            Backend::Tap(_) | Backend::Frames(_) => {
-                SocketAddr::from((nic::guest_ip(number), nic.guest_port))
-            }
+            Backend::Tap(_) => Some(SocketAddr::from((nic::guest_ip(number), nic.guest_port))),
+            Backend::Frames(_) => None,
         });
     }
     Ok((chosen, reserved))

@@ -57,9 +57,9 @@ pub(crate) struct MachineSpec {
 }
 
 impl MachineSpec {
-    /// The emulator's arguments, with the host ports chosen (one per NIC, in order) and the
+    /// The emulator's arguments, with the host's addresses (one per NIC, in order) and the
     /// socket of the second serial port.
-    pub(crate) fn arguments(&self, host: &[SocketAddr], control: &Path) -> Vec<OsString> {
+    pub(crate) fn arguments(&self, host: &[Option<SocketAddr>], control: &Path) -> Vec<OsString> {
         let mut args: Vec<OsString> = Vec::new();
         let mut push = |words: &[&str]| args.extend(words.iter().map(OsString::from));
         let (memory_mib, without) = match self.less {

@@ -22,11 +22,8 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// Every mode.
-    pub(crate) const ALL: [Self; 3] = [Self::Headers, Self::Body, Self::Read];
-
     /// Its name, in messages and files.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Headers => "slow-headers",
             Self::Body => "slow-body",

@@ -1,4 +1,4 @@
-//! What a case's traffic goes over, as a property of the trial: QEMU's user network, TAP
+//! What a case's traffic goes over, as a property of its run: QEMU's user network, TAP
 //! devices with the host's own TCP at the other end, or the harness itself, frame by frame.
 
 pub(crate) mod tap;
@@ -63,7 +63,7 @@ pub(crate) enum Wires {
 pub(crate) const ANY: Wires = Wires::All(&[Wire::User]);
 
 impl Wires {
-    /// The wires of this host's trials.
+    /// The wires that this host has.
     pub(crate) fn here(self) -> Vec<Wire> {
         match self {
             Self::All(wires) => wires.to_vec(),

@@ -1,9 +1,5 @@
-//! One run of one case: boots machines and keeps the record; how it is settled and judged
-//! stands in `settle`.
+//! One run of one case: boots machines and keeps the record.
 
-mod settle;
-
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +13,6 @@ use crate::exit_code::MachineExit;
 use crate::failure::Failure;
 use crate::frames::Peer;
 use crate::guest::Guest;
-use crate::http::Tally;
 use crate::lane::Lane;
 use crate::machine::Machine;
 use crate::machine::console::Console;
@@ -25,6 +20,7 @@ use crate::machine::nic::{Backend, HostPort, Nic};
 use crate::machine::spec::{Interrupts, Less, MachineSpec};
 use crate::package;
 use crate::record::{Boot, Chart, Check, Figure, ProbeRow, Record};
+use crate::trial::Trial;
 use crate::wire::{Wire, tap};
 
 /// How long a machine may take for what it does by itself in a moment: shared hosts stall. It
@@ -70,52 +66,6 @@ pub(crate) enum Sabotage {
     Service(&'static str),
     /// Boots a kernel that was built with a deliberate defect.
     Kernel(&'static str),
-}
-
-/// Whether client-side counts can be exact.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Counting {
-    /// The client read every response, so the counts must be equal.
-    #[default]
-    Exact,
-    /// The client left some unread, so it must not have seen more than was sent.
-    AtMost,
-}
-
-/// What the clients of one run saw, by lane.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ClientCounts {
-    /// By lane; a lane that is absent was not fed.
-    pub(crate) lanes: BTreeMap<Lane, Tally>,
-    /// How they compare with the ledger's.
-    pub(crate) counting: Counting,
-}
-
-impl ClientCounts {
-    /// No counts yet, which are to be at most the ledger's.
-    pub(crate) fn at_most() -> Self {
-        Self {
-            counting: Counting::AtMost,
-            ..Self::default()
-        }
-    }
-
-    /// The counts of one lane, to add to.
-    pub(crate) fn lane(&mut self, lane: Lane) -> &mut Tally {
-        self.lanes.entry(lane).or_default()
-    }
-
-    /// Whether the service's counts are what the clients saw.
-    pub(crate) fn agree(&self, evidence: &Evidence, lane: Lane) -> bool {
-        let sent = evidence.statuses(lane);
-        let seen = self.lanes.get(&lane).cloned().unwrap_or_default().statuses;
-        match self.counting {
-            Counting::Exact => sent.iter().filter(|(_, count)| **count > 0).eq(seen.iter()),
-            Counting::AtMost => seen
-                .iter()
-                .all(|(status, count)| sent.get(status).is_some_and(|sent| sent >= count)),
-        }
-    }
 }
 
 /// One run of one case.
@@ -244,27 +194,33 @@ impl<'bench> Session<'bench> {
 
     /// Boots a manifest on the usual NICs and waits for the readiness line and the in-guest
     /// client.
-    pub(crate) fn boot(&mut self, manifest: &str) -> Result<Guest, Failure> {
+    pub(crate) fn boot(&mut self, manifest: &str) -> Result<Trial<'_, 'bench>, Failure> {
         self.boot_on(manifest, self.nics())
     }
 
     /// The same on these NICs.
-    pub(crate) fn boot_on(&mut self, manifest: &str, nics: Vec<Nic>) -> Result<Guest, Failure> {
+    pub(crate) fn boot_on(
+        &mut self,
+        manifest: &str,
+        nics: Vec<Nic>,
+    ) -> Result<Trial<'_, 'bench>, Failure> {
         let mut guest = self.launch(manifest, LaneRules::Checked, nics)?;
         guest.await_ready()?;
         self.note_ready(&guest);
-        Ok(guest)
+        Ok(Trial::of(self, guest))
     }
 
-    /// The same with a peer made by hand as the whole public wire.
-    pub(crate) fn boot_by_hand(&mut self, manifest: &str) -> Result<(Guest, Peer), Failure> {
+    /// The same with a peer made by hand as the whole public wire. It may leave answers unread.
+    pub(crate) fn boot_by_hand(
+        &mut self,
+        manifest: &str,
+    ) -> Result<(Trial<'_, 'bench>, Peer), Failure> {
         let (peer, backend) = Peer::open()?;
         let mut nics = self.nics();
         if let Some(public) = nics.first_mut() {
             public.backend = backend;
         }
-        let guest = self.boot_on(manifest, nics)?;
-        Ok((guest, peer))
+        Ok((self.boot_on(manifest, nics)?.at_most(), peer))
     }
 
     /// Notes when a machine became ready.

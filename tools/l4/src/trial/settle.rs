@@ -1,117 +1,102 @@
 //! The end of a machine, and what every case must always show (invariant H5: release balance,
 //! counts equal on all three sides, exit code).
 
-use super::{ClientCounts, Counting, SLOW_HOST, Session};
+use super::{Counting, Trial};
 use crate::evidence::{Evidence, ListenerCount};
 use crate::exit_code::MachineExit;
 use crate::failure::Failure;
-use crate::guest::Guest;
 use crate::lane::Lane;
+use crate::session::SLOW_HOST;
 
-impl Session<'_> {
+impl Trial<'_, '_> {
     /// Waits until nothing is on its way to the service, until it is quiescent, has every
-    /// permit back and agrees with `clients`; ends the machine in order, and asserts what every
-    /// case must always show. Tells the last evidence.
-    pub(crate) fn settle(
-        &mut self,
-        mut guest: Guest,
-        clients: &ClientCounts,
-    ) -> Result<Evidence, Failure> {
-        self.step("settle and compare the counts");
-        let within = self.patience();
-        let flows_ended = guest.machine().await_no_flow(within);
-        self.check(
+    /// permit back and agrees with the clients; ends the machine in order, and asserts what
+    /// every case must always show. Tells the last evidence.
+    pub(crate) fn settle(mut self) -> Result<Evidence, Failure> {
+        self.session.step("settle and compare the counts");
+        let within = self.session.patience();
+        let flows_ended = self.guest.machine().await_no_flow(within);
+        self.session.check(
             "every connection of the clients' has ended",
             flows_ended,
             format_args!("within {within:?}"),
         );
-        let evidence = self.at_rest(&mut guest, clients)?;
+        let evidence = self.at_rest()?;
         // A connection whose client was reset may still be on its way through QEMU: the counts
         // are final when the service takes no more.
-        if clients.counting == Counting::AtMost && evidence.enabled(Lane::LocalHealth) {
-            guest.drain()?;
-            return self.drained(guest, clients);
+        let may_differ = self.clients.counting == Counting::AtMost;
+        if may_differ && evidence.enabled(Lane::LocalHealth) {
+            self.guest.drain()?;
+            return self.drained();
         }
-        guest.ask_to_end()?;
-        self.ended(guest, &evidence, clients)?;
+        self.guest.ask_to_end()?;
+        self.ended(&evidence)?;
         Ok(evidence)
     }
 
-    /// The service's evidence once it is quiescent, has every permit back and agrees with
-    /// `clients`.
-    pub(crate) fn at_rest(
-        &self,
-        guest: &mut Guest,
-        clients: &ClientCounts,
-    ) -> Result<Evidence, Failure> {
-        guest.quiescent(self.patience(), |evidence| {
+    /// The service's evidence once it is quiescent, has every permit back and agrees with the
+    /// clients.
+    pub(crate) fn at_rest(&mut self) -> Result<Evidence, Failure> {
+        let clients = &self.clients;
+        self.guest.quiescent(self.session.patience(), |evidence| {
             let rests = |lane| evidence.all_released(lane) && clients.agree(evidence, lane);
             Lane::ALL.into_iter().all(rests)
         })
     }
 
     /// Asserts the same of a machine that ends by itself, because its service was drained.
-    pub(crate) fn settle_drained(
-        &mut self,
-        guest: Guest,
-        clients: &ClientCounts,
-    ) -> Result<Evidence, Failure> {
-        self.step("await the end of the drain and compare the counts");
-        self.drained(guest, clients)
+    pub(crate) fn settle_drained(self) -> Result<Evidence, Failure> {
+        self.session
+            .step("await the end of the drain and compare the counts");
+        self.drained()
     }
 
-    fn drained(&mut self, mut guest: Guest, clients: &ClientCounts) -> Result<Evidence, Failure> {
-        let exit = guest.machine_mut().wait_exit(SLOW_HOST)?;
-        self.note_end(&guest, exit);
-        let lines = guest.machine().console().lines();
+    fn drained(mut self) -> Result<Evidence, Failure> {
+        let exit = self.guest.machine_mut().wait_exit(SLOW_HOST)?;
+        self.session.note_end(&self.guest, exit);
+        let console = self.guest.machine().console();
+        let lines = console.lines();
         let last = lines
             .iter()
             .rev()
             .find_map(|line| Evidence::parse(&line.text));
         let evidence = last.ok_or_else(|| Failure::MissingLine {
             what: "an evidence line".into(),
-            last: guest.machine().console().tail(),
+            last: console.tail(),
         })?;
-        self.ended(guest, &evidence, clients)?;
+        self.ended(&evidence)?;
         Ok(evidence)
     }
 
-    /// Awaits the end of a machine and judges it.
-    fn ended(
-        &mut self,
-        mut guest: Guest,
-        evidence: &Evidence,
-        clients: &ClientCounts,
-    ) -> Result<(), Failure> {
-        let exit = guest.machine_mut().wait_exit(SLOW_HOST)?;
-        self.note_end(&guest, exit);
-        guest
-            .machine_mut()
-            .await_exit(MachineExit::Success, SLOW_HOST)?;
-        self.judge(&guest, evidence, clients)
+    /// Awaits the end of the machine and judges it.
+    fn ended(&mut self, evidence: &Evidence) -> Result<(), Failure> {
+        let machine = self.guest.machine_mut();
+        let exit = machine.wait_exit(SLOW_HOST)?;
+        let as_expected = machine.await_exit(MachineExit::Success, SLOW_HOST);
+        self.session.note_end(&self.guest, exit);
+        as_expected?;
+        self.judge(evidence)
     }
 
     /// The common assertions of every case.
-    fn judge(
-        &mut self,
-        guest: &Guest,
-        evidence: &Evidence,
-        clients: &ClientCounts,
-    ) -> Result<(), Failure> {
-        self.check_equal("outstanding is 0", evidence.count("outstanding")?, 0);
-        self.check_equal("leaked is 0", evidence.count("leaked")?, 0);
-        self.check_equal("faults is 0", evidence.count("faults")?, 0);
-        let balanced = evidence.text("release_balanced")?.to_owned();
-        self.check_equal("release_balanced", balanced.as_str(), "true");
-        let faults = guest.socket_faults();
-        self.check(
+    fn judge(&mut self, evidence: &Evidence) -> Result<(), Failure> {
+        for counter in ["outstanding", "leaked", "faults"] {
+            let count = evidence.count(counter)?;
+            self.session
+                .check_equal(format!("{counter} is 0"), count, 0);
+        }
+        let balanced = evidence.text("release_balanced")?;
+        self.session
+            .check_equal("release_balanced", balanced, "true");
+        let faults = self.guest.socket_faults();
+        self.session.check(
             "the kernel's accounts of its sockets add up",
             faults == Some(0),
             format_args!("{faults:?} faults"),
         );
-        let listeners = guest.listeners();
+        let listeners = self.guest.listeners();
         for lane in Lane::ALL {
-            self.judge_lane(lane, evidence, clients, &listeners)?;
+            self.judge_lane(lane, evidence, &listeners)?;
         }
         Ok(())
     }
@@ -120,7 +105,6 @@ impl Session<'_> {
         &mut self,
         lane: Lane,
         evidence: &Evidence,
-        clients: &ClientCounts,
         listeners: &[ListenerCount],
     ) -> Result<(), Failure> {
         let accepted: u64 = listeners
@@ -131,12 +115,12 @@ impl Session<'_> {
         if !evidence.enabled(lane) {
             let charged =
                 evidence.lane("admitted", lane)? + evidence.lane("conns_admitted", lane)?;
-            self.check_equal(
+            self.session.check_equal(
                 format!("{}: absent, nothing charged", lane.key()),
                 charged,
                 0,
             );
-            self.check_equal(
+            self.session.check_equal(
                 format!("{}: absent, nothing accepted", lane.key()),
                 accepted,
                 0,
@@ -145,14 +129,14 @@ impl Session<'_> {
         }
         let admitted = evidence.lane("admitted", lane)?;
         let ended = evidence.lane("completed", lane)? + evidence.lane("cancelled", lane)?;
-        self.check_equal(
+        self.session.check_equal(
             format!("{}: completed + cancelled == admitted", lane.key()),
             ended,
             admitted,
         );
-        let seen = clients.lanes.get(&lane).cloned().unwrap_or_default();
-        self.check(
-            match clients.counting {
+        let seen = self.clients.lanes.get(&lane).cloned().unwrap_or_default();
+        self.session.check(
+            match self.clients.counting {
                 Counting::Exact => format!("{}: responses equal the client's", lane.key()),
                 Counting::AtMost => {
                     format!(
@@ -161,7 +145,7 @@ impl Session<'_> {
                     )
                 }
             },
-            clients.agree(evidence, lane),
+            self.clients.agree(evidence, lane),
             format_args!(
                 "client {:?}, service {:?}",
                 seen.statuses,
@@ -171,7 +155,7 @@ impl Session<'_> {
         let permits = evidence.lane("conns_admitted", lane)?
             + evidence.lane("conns_refused", lane)?
             + evidence.lane("conns_turned_away", lane)?;
-        self.check_equal(
+        self.session.check_equal(
             format!("{}: kernel accepts equal permits", lane.key()),
             accepted,
             permits,

@@ -1,4 +1,4 @@
-//! A trial: one case over one wire, by itself or on something that is broken on purpose.
+//! One case over one wire, by itself or on something that is broken on purpose.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,15 +14,15 @@ use crate::wire::Wire;
 
 /// One case over one wire.
 #[derive(Clone, Copy)]
-pub(crate) struct Trial {
+pub(crate) struct CaseOnWire {
     /// The case.
     pub(crate) case: &'static Case,
     /// The wire.
     pub(crate) wire: Wire,
 }
 
-impl Trial {
-    /// The trials of a case on this host.
+impl CaseOnWire {
+    /// A case over each of its wires on this host.
     pub(crate) fn of(case: &'static Case) -> Vec<Self> {
         let here = case.wires.here().into_iter();
         here.map(|wire| Self { case, wire }).collect()
