@@ -237,10 +237,26 @@ impl<'bench> Session<'bench> {
         rules: LaneRules,
         nics: Vec<Nic>,
     ) -> Result<Guest, Failure> {
-        let stem = format!("{:02}-{manifest}", self.record.boots.len() + 1);
-        let package = self.folder.join(format!("{stem}.package"));
+        let package = self.next_package(manifest);
         self.compile(manifest, rules, &package)?;
         self.launch_package(manifest, package, nics)
+    }
+
+    /// Compiles a manifest that the case has written itself, and starts a machine on the usual
+    /// NICs.
+    pub(crate) fn launch_written(&mut self, name: &str, text: &str) -> Result<Guest, Failure> {
+        let file = self.folder.join(format!("{name}.toml"));
+        std::fs::write(&file, text)
+            .map_err(|error| Failure::host(file.display().to_string(), error))?;
+        let package = self.next_package(name);
+        self.compile_file(name, file, LaneRules::Checked, &package)?;
+        self.launch_package(name, package, self.nics())
+    }
+
+    /// Where the package of the next boot goes.
+    fn next_package(&self, manifest: &str) -> PathBuf {
+        let number = self.record.boots.len() + 1;
+        self.folder.join(format!("{number:02}-{manifest}.package"))
     }
 
     /// Starts a machine on a package that is there already, good or bad.
@@ -313,9 +329,23 @@ impl<'bench> Session<'bench> {
         rules: LaneRules,
         out: &Path,
     ) -> Result<(), Failure> {
+        let manifests = &self.bench.artefacts.manifests;
+        self.compile_file(
+            manifest,
+            manifests.join(format!("{manifest}.toml")),
+            rules,
+            out,
+        )
+    }
+
+    fn compile_file(
+        &self,
+        manifest: &str,
+        mut file: PathBuf,
+        mut rules: LaneRules,
+        out: &Path,
+    ) -> Result<(), Failure> {
         let mut artefacts = self.bench.artefacts.clone();
-        let mut file = artefacts.manifests.join(format!("{manifest}.toml"));
-        let mut rules = rules;
         match self.sabotage {
             Some(Sabotage::Manifest { of, instead }) if of == manifest => {
                 let own = Path::new("tools/l4/controls").join(format!("{instead}.toml"));

@@ -4,8 +4,7 @@
 use std::time::{Duration, Instant};
 
 use hostile::forgery::FORGED;
-use hostile::{Deed, End};
-use mkmanifest::LaneRules;
+use hostile::{Boot, Deed, End};
 
 use crate::artefacts;
 use crate::cases::{Case, Control, Need, Suite};
@@ -33,7 +32,7 @@ pub(crate) const CASE: Case = Case {
             breaks: "the processes that should fault do nothing of the kind",
             sabotage: Sabotage::Manifest {
                 of: "hostile-memory",
-                instead: "hostile-spin",
+                instead: "witness-alone",
             },
             must_fail: "do_read_null: the kernel ends the process",
         },
@@ -51,21 +50,6 @@ const ENDED_WITHIN: Duration = Duration::from_secs(60);
 /// How often the witness is told to end: another process may have read the line.
 const TOLD_EVERY: Duration = Duration::from_millis(50);
 
-/// The manifests, each with a witness and a few deeds.
-const MANIFESTS: &[&str] = &[
-    "hostile-memory",
-    "hostile-execution",
-    "hostile-instructions",
-    "hostile-queues",
-    "hostile-floods",
-    "hostile-network",
-    "hostile-objects",
-    "hostile-lines",
-    "hostile-calls",
-    "hostile-entries",
-    "hostile-spin",
-];
-
 /// How long the provider's probe is watched beside each process that does its worst.
 const WATCHED_FOR: Duration = Duration::from_secs(3);
 /// The probe beside a process that asks as much as it can of each entry into the kernel may
@@ -79,50 +63,63 @@ fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         &session.artefacts().hostile,
         "guest",
     )?;
-    let mut done = Vec::new();
-    for manifest in MANIFESTS {
-        done.extend(deeds_of(session, manifest)?);
+    for boot in &hostile::BOOTS {
+        deeds_of(session, boot)?;
     }
-    let missing: Vec<&str> = hostile::DEEDS
-        .iter()
-        .map(|deed| deed.name)
-        .filter(|name| !done.contains(name))
-        .collect();
-    session.check(
-        "every deed of the program was done",
-        missing.is_empty(),
-        format_args!("missing: {missing:?}"),
-    );
     let calm = beside_the_lanes(session)?;
     beside_greed(session, &calm)
 }
 
-/// The deeds that a manifest asks for, each with the name of its process.
-fn asked(session: &Session<'_>, manifest: &str) -> Result<Vec<(String, &'static Deed)>, Failure> {
-    let file = session
-        .artefacts()
-        .manifests
-        .join(format!("{manifest}.toml"));
-    let read = mkmanifest::check(&file, LaneRules::Checked).map_err(|error| Failure::Manifest {
-        name: manifest.to_owned(),
-        cause: error.to_string(),
-    })?;
-    let mut asked = Vec::new();
-    for service in &read.services {
-        for grant in &service.process.grants {
-            if let Some(deed) = hostile::deed(grant.name.as_bytes()) {
-                asked.push((service.name.value.clone(), deed));
-            }
-        }
+/// What a grant is made of, by its CapSet name.
+const GRANTS: [(&str, &str); 6] = [
+    ("network", "\"network_manager\""),
+    (
+        "listen",
+        "{ source = \"tcp_listen_authority\", transport = \"loopback\", port = 9000 }",
+    ),
+    ("wall_clock", "\"wall_clock\""),
+    ("entropy", "\"entropy_source\""),
+    ("system_info", "\"system_info\""),
+    ("log", "\"log_sink\""),
+];
+
+/// The manifest of a boot: the witness is its first process, whose end is the system's.
+fn manifest(boot: &Boot) -> String {
+    let granted = |name| boot.deeds.iter().any(|deed| deed.grants.contains(&name));
+    let all: Vec<&str> = GRANTS
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| granted(*name))
+        .collect();
+    let witness = caps(hostile::WITNESS, &all);
+    let mut text = format!(
+        "[system]\nhostname = \"hostile\"\nmotd = \"be kind\"\nlog_level = \"info\"\n\
+         [init]\nbinary = \"hostile\"\n\
+         [init.caps]\nterminal = \"terminal_session\"\n{witness}"
+    );
+    for deed in boot.deeds {
+        text.push_str(&format!(
+            "[[service]]\nname = \"{}\"\nbinary = \"hostile\"\n[service.caps]\n{}",
+            deed.process(),
+            caps(deed.name, deed.grants)
+        ));
     }
-    Ok(asked)
+    text
 }
 
-/// Boots one manifest and judges every process of it; tells the deeds' names.
-fn deeds_of(session: &mut Session<'_>, manifest: &str) -> Result<Vec<&'static str>, Failure> {
-    let asked = asked(session, manifest)?;
-    let mut guest = session.launch(manifest, LaneRules::Checked, session.nics())?;
-    await_ends(&guest, &asked);
+fn caps(deed: &str, grants: &[&str]) -> String {
+    let mut text = format!("console = \"console\"\ntimer = \"timer\"\n{deed} = \"endpoint\"\n");
+    for (name, source) in GRANTS.iter().filter(|(name, _)| grants.contains(name)) {
+        text.push_str(&format!("{name} = {source}\n"));
+    }
+    text
+}
+
+/// Boots some deeds and judges every process of them.
+fn deeds_of(session: &mut Session<'_>, boot: &Boot) -> Result<(), Failure> {
+    let name = boot.name;
+    let mut guest = session.launch_written(name, &manifest(boot))?;
+    await_ends(&guest, boot.deeds);
     let exit = end(&mut guest)?;
     session.note_end(&guest, exit);
     let lines: Vec<String> = guest
@@ -133,30 +130,30 @@ fn deeds_of(session: &mut Session<'_>, manifest: &str) -> Result<Vec<&'static st
         .map(|line| line.text)
         .collect();
     session.check_equal(
-        format!("{manifest}: the witness lives and the machine ends with success"),
+        format!("{name}: the witness lives and the machine ends with success"),
         exit.to_string(),
         MachineExit::Success.to_string(),
     );
     let forged = |line: &&String| line.starts_with("[kernel]") && line.contains(FORGED);
     session.check(
-        format!("{manifest}: no line of a process passes for the kernel's"),
+        format!("{name}: no line of a process passes for the kernel's"),
         !lines.iter().any(|line| forged(&line)),
         lines
             .iter()
             .find(forged)
             .map_or("none does", String::as_str),
     );
-    for (process, deed) in &asked {
-        judge(session, &lines, process, deed);
+    for deed in boot.deeds {
+        judge(session, &lines, deed);
     }
-    Ok(asked.into_iter().map(|(_, deed)| deed.name).collect())
+    Ok(())
 }
 
 /// Waits until every process that is to end has ended. What did not is judged afterwards.
-fn await_ends(guest: &Guest, asked: &[(String, &'static Deed)]) {
+fn await_ends(guest: &Guest, deeds: &[Deed]) {
     let deadline = Instant::now() + ENDED_WITHIN;
-    for (process, _) in asked.iter().filter(|(_, deed)| deed.end != End::Endless) {
-        let start = format!("[kernel] process {process} pid=");
+    for deed in deeds.iter().filter(|deed| deed.end != End::Endless) {
+        let start = format!("[kernel] process {} pid=", deed.process());
         let left = deadline.saturating_duration_since(Instant::now());
         let ended = |line: &str| {
             line.starts_with(&start) && (line.contains(" exited ") || line.contains(" faulted"))
@@ -175,8 +172,8 @@ fn end(guest: &mut Guest) -> Result<MachineExit, Failure> {
     guest.machine_mut().wait_exit(SLOW_HOST)
 }
 
-fn judge(session: &mut Session<'_>, lines: &[String], process: &str, deed: &Deed) {
-    let start = format!("[kernel] process {process} pid=");
+fn judge(session: &mut Session<'_>, lines: &[String], deed: &Deed) {
+    let start = format!("[kernel] process {} pid=", deed.process());
     let own = || lines.iter().filter(|line| line.starts_with(&start));
     let last = own().next_back().map_or("no line of it", String::as_str);
     match deed.end {
