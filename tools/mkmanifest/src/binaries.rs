@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Fault, FileFault, PackageFault};
+use crate::error::Fault;
 use crate::files::{PROGRAM_BYTES_MAX, read_bounded};
 use crate::image;
 use crate::location::At;
@@ -61,7 +61,7 @@ impl Binaries {
             Images::AsGiven => Ok(bytes),
             Images::Loadable => image::loadable(&bytes).map_err(|reason| {
                 let name_of = name.value.clone();
-                let fault = PackageFault::BinaryNotLoadable {
+                let fault = Fault::BinaryNotLoadable {
                     name: name_of,
                     reason,
                 };
@@ -74,20 +74,19 @@ impl Binaries {
 fn read(path: &Path, name: &At<String>) -> Result<Vec<u8>, Refused> {
     read_bounded(path, PROGRAM_BYTES_MAX).map_err(|fault| {
         let fault = match fault {
-            FileFault::Io(error) => {
+            Fault::Io { error } => {
                 let (name, looked) = (name.value.clone(), path.to_owned());
                 if error.kind() == ErrorKind::NotFound {
-                    PackageFault::BinaryNotFound { name, looked }.into()
+                    Fault::BinaryNotFound { name, looked }
                 } else {
-                    PackageFault::BinaryNotReadable {
+                    Fault::BinaryNotReadable {
                         name,
                         looked,
                         error,
                     }
-                    .into()
                 }
             }
-            FileFault::FileTooLarge { .. } | FileFault::IsAnInput { .. } => Fault::from(fault),
+            other => other,
         };
         Refused::new(name.at.clone(), fault)
     })

@@ -6,7 +6,7 @@ use capos_config::KernelCapSource;
 use capos_config::capset::{CAPSET_MAX_ENTRIES, CAPSET_NAME_MAX};
 use ingress_schema::CAP_DISCRIMINATOR_NAME;
 
-use crate::error::ProcessFault;
+use crate::error::Fault;
 use crate::location::Location;
 use crate::model::{Grant, Manifest, Marker};
 use crate::reader::Refused;
@@ -34,21 +34,21 @@ fn check_process(grants: &[Grant], markers: &[Marker]) -> Result<(), Refused> {
     for (name, at) in names {
         let refuse = |fault| Err(Refused::new(at.clone(), fault));
         if name.len() > CAPSET_NAME_MAX {
-            return refuse(ProcessFault::NameTooLong {
+            return refuse(Fault::NameTooLong {
                 name: name.to_owned(),
                 limit: CAPSET_NAME_MAX,
             });
         }
         if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return refuse(ProcessFault::NameNotPrintable {
+            return refuse(Fault::NameNotPrintable {
                 name: name.to_owned(),
             });
         }
         if name == CAP_DISCRIMINATOR_NAME {
-            return refuse(ProcessFault::ReservedName);
+            return refuse(Fault::ReservedName);
         }
         if let Some(first) = seen.insert(name, at) {
-            return refuse(ProcessFault::DuplicateName {
+            return refuse(Fault::DuplicateName {
                 first: first.clone(),
             });
         }
@@ -62,7 +62,7 @@ fn check_process(grants: &[Grant], markers: &[Marker]) -> Result<(), Refused> {
     match last {
         Some(at) if count > CAPSET_MAX_ENTRIES => Err(Refused::new(
             at.clone(),
-            ProcessFault::TooManyGrants {
+            Fault::TooManyGrants {
                 count,
                 limit: CAPSET_MAX_ENTRIES,
             },

@@ -10,7 +10,7 @@ use capos_config::CueValue;
 use serde_json::{Map, Value};
 
 use crate::binaries::{Binaries, Images};
-use crate::error::{FileFault, ManifestError};
+use crate::error::{Fault, ManifestError};
 use crate::model::Manifest;
 use crate::tree::{self, BinaryEntry, BindingForm};
 
@@ -36,7 +36,9 @@ pub fn export(manifest: &Manifest, binaries: Option<&Binaries>) -> Result<String
     let root = tree::root(manifest, entries, BindingForm::Published);
     serde_json::to_string_pretty(&json(&root))
         .map(|text| text + "\n")
-        .map_err(|error| ManifestError::whole(&manifest.file, FileFault::Io(error.into())))
+        .map_err(|error| {
+            ManifestError::whole(&manifest.file, Fault::from(std::io::Error::from(error)))
+        })
 }
 
 fn json(value: &CueValue) -> Value {

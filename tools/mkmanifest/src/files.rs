@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::{FileFault, ManifestError};
+use crate::error::{Fault, ManifestError};
 
 /// Most bytes of a manifest, a hundred times what any has.
 pub const MANIFEST_BYTES_MAX: usize = 1 << 20;
@@ -17,16 +17,16 @@ pub const PROGRAM_BYTES_MAX: usize = 64 << 20;
 /// Reads a file that has at most `limit` bytes.
 ///
 /// # Errors
-/// [`FileFault::Io`], or [`FileFault::FileTooLarge`] as soon as there is one byte more.
-pub(crate) fn read_bounded(file: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {
+/// [`Fault::Io`], or [`Fault::FileTooLarge`] as soon as there is one byte more.
+pub(crate) fn read_bounded(file: &Path, limit: usize) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::new();
     let more = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     File::open(file)
         .and_then(|open| open.take(more).read_to_end(&mut bytes))
-        .map_err(FileFault::Io)?;
+        .map_err(Fault::from)?;
     if bytes.len() > limit {
         let file = file.to_owned();
-        return Err(FileFault::FileTooLarge { file, limit });
+        return Err(Fault::FileTooLarge { file, limit });
     }
     Ok(bytes)
 }
@@ -44,20 +44,20 @@ pub fn read_program(file: &Path) -> Result<Vec<u8>, ManifestError> {
 /// to. `inputs` are the files that the bytes were made from.
 ///
 /// # Errors
-/// [`FileFault::IsAnInput`] if the file is one of the inputs, under whatever name or link, or
-/// [`FileFault::Io`].
+/// [`Fault::IsAnInput`] if the file is one of the inputs, under whatever name or link, or
+/// [`Fault::Io`].
 pub fn replace(file: &Path, bytes: &[u8], inputs: &[PathBuf]) -> Result<(), ManifestError> {
     let fault = |fault| ManifestError::whole(file, fault);
     let old = fs::metadata(file).ok();
     if let Some(input) = old.as_ref().and_then(|old| same_file(old, inputs)) {
         let input = input.to_owned();
-        return Err(fault(FileFault::IsAnInput { input }));
+        return Err(fault(Fault::IsAnInput { input }));
     }
     let written = match old {
         Some(old) if !old.is_file() => fs::write(file, bytes),
         _ => write_beside(file, bytes),
     };
-    written.map_err(|error| fault(FileFault::Io(error)))
+    written.map_err(|error| fault(Fault::Io { error }))
 }
 
 fn same_file<'a>(old: &Metadata, inputs: &'a [PathBuf]) -> Option<&'a Path> {
@@ -90,9 +90,9 @@ mod tests {
         assert_eq!(read_bounded(&file, 100).unwrap(), [7; 100]);
         assert!(matches!(
             read_bounded(&file, 99),
-            Err(FileFault::FileTooLarge { limit: 99, .. })
+            Err(Fault::FileTooLarge { limit: 99, .. })
         ));
         std::fs::remove_file(&file).unwrap();
-        assert!(matches!(read_bounded(&file, 100), Err(FileFault::Io(_))));
+        assert!(matches!(read_bounded(&file, 100), Err(Fault::Io { .. })));
     }
 }

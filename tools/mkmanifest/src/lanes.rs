@@ -9,7 +9,7 @@ use ingress_schema::listen::Transport;
 use remote_session_web_ui::grants::listener_name;
 use remote_session_web_ui::policy::{MARKER_PREFIX, Marker, Value};
 
-use crate::error::{GrantPair, LaneFault, ProcessFault};
+use crate::error::{Fault, GrantPair};
 use crate::location::Location;
 use crate::model::{Grant, GrantKind, Manifest};
 use crate::reader::Refused;
@@ -25,10 +25,7 @@ pub(crate) fn check(manifest: &Manifest) -> Result<(), Refused> {
         .filter_map(|lane| find(grants, lane))
         .collect();
     if manifest.init.binary.value == WEB_UI && lanes.is_empty() {
-        return Err(Refused::new(
-            manifest.init.binary.at.clone(),
-            LaneFault::NoLane,
-        ));
+        return Err(Refused::new(manifest.init.binary.at.clone(), Fault::NoLane));
     }
     check_sources(&lanes)?;
     check_pairs(&lanes)?;
@@ -51,7 +48,7 @@ fn check_sources(lanes: &[&Grant]) -> Result<(), Refused> {
             let source = grant.source().to_string();
             return Err(Refused::new(
                 grant.at.clone(),
-                LaneFault::LaneNotAListener { source },
+                Fault::LaneNotAListener { source },
             ));
         }
     }
@@ -96,11 +93,11 @@ fn check_pair(earlier: &Grant, later: &Grant) -> Result<(), Refused> {
     };
     let refuse = |at, fault| Err(Refused::new(at, fault));
     if first == second {
-        return refuse(later.at.clone(), LaneFault::SameObject { grants });
+        return refuse(later.at.clone(), Fault::SameObject { grants });
     }
     if first.transport() == Transport::Any {
         let at = part(earlier, transport_of);
-        return refuse(at, LaneFault::WildcardOverlap { grants });
+        return refuse(at, Fault::WildcardOverlap { grants });
     }
     if second.transport() == Transport::Any {
         let grants = GrantPair {
@@ -108,16 +105,16 @@ fn check_pair(earlier: &Grant, later: &Grant) -> Result<(), Refused> {
             second: grants.first,
         };
         let at = part(later, transport_of);
-        return refuse(at, LaneFault::WildcardOverlap { grants });
+        return refuse(at, Fault::WildcardOverlap { grants });
     }
     if first.port() == second.port() {
         let port = first.port().get();
-        return refuse(part(later, port_of), LaneFault::SamePort { grants, port });
+        return refuse(part(later, port_of), Fault::SamePort { grants, port });
     }
     if first.transport() == second.transport() {
         let transport = first.transport();
         let at = part(later, transport_of);
-        return refuse(at, LaneFault::SameTransport { grants, transport });
+        return refuse(at, Fault::SameTransport { grants, transport });
     }
     Ok(())
 }
@@ -129,7 +126,7 @@ fn check_transports(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused
             .is_some_and(|binding| binding.transport() == Transport::Any)
         {
             let at = part(grant, transport_of);
-            return Err(Refused::new(at, LaneFault::WildcardLane));
+            return Err(Refused::new(at, Fault::WildcardLane));
         }
     }
     let Some((local, transport)) = local_transport(manifest) else {
@@ -139,7 +136,7 @@ fn check_transports(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused
         return Ok(());
     }
     let at = part(local, transport_of);
-    Err(Refused::new(at, LaneFault::LocalLaneOutside { transport }))
+    Err(Refused::new(at, Fault::LocalLaneOutside { transport }))
 }
 
 fn local_transport(manifest: &Manifest) -> Option<(&Grant, Transport)> {
@@ -171,10 +168,7 @@ fn check_others(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused> {
                     first: lane.at.clone(),
                     second: other.at.clone(),
                 };
-                return Err(Refused::new(
-                    other.at.clone(),
-                    LaneFault::LaneShared { grants },
-                ));
+                return Err(Refused::new(other.at.clone(), Fault::LaneShared { grants }));
             }
         }
     }
@@ -185,7 +179,7 @@ fn check_others(manifest: &Manifest, lanes: &[&Grant]) -> Result<(), Refused> {
 fn check_marker_grants(manifest: &Manifest) -> Result<(), Refused> {
     for grant in &manifest.init.grants {
         if grant.name.starts_with(MARKER_PREFIX) {
-            return Err(Refused::new(grant.at.clone(), ProcessFault::MarkerAsGrant));
+            return Err(Refused::new(grant.at.clone(), Fault::MarkerAsGrant));
         }
     }
     Ok(())
@@ -201,7 +195,7 @@ fn check_exemption(manifest: &Manifest) -> Result<(), Refused> {
     });
     match exempt {
         Some(marker) if transport != Transport::Loopback => {
-            let fault = LaneFault::RateExemptOutside { transport };
+            let fault = Fault::RateExemptOutside { transport };
             Err(Refused::new(marker.at.clone(), fault))
         }
         _ => Ok(()),

@@ -34,10 +34,7 @@ mod show;
 mod tree;
 
 pub use binaries::{Binaries, Images};
-pub use error::{
-    Fault, FieldFault, FileFault, GrantPair, LaneFault, ManifestError, PackageFault, PolicyFault,
-    ProcessFault,
-};
+pub use error::{Fault, GrantPair, ManifestError};
 pub use export::export;
 pub use files::{MANIFEST_BYTES_MAX, PROGRAM_BYTES_MAX, read_program, replace};
 pub use image::loaded_bytes;

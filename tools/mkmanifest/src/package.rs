@@ -9,7 +9,7 @@ use capos_config::{CueValue, ManifestBootstrapPlan, SystemManifest, capos_capnp}
 use ingress_schema::PROCESSES_MAX;
 
 use crate::binaries::{Binaries, Images};
-use crate::error::{ManifestError, PackageFault, ProcessFault};
+use crate::error::{Fault, ManifestError};
 use crate::model::Manifest;
 use crate::tree::{self, BinaryEntry, BindingForm};
 use crate::{capset, lanes, parse, policy, reader::Refused, roles};
@@ -60,7 +60,7 @@ pub fn build(file: &Path, binaries: &Binaries, options: Options) -> Result<Vec<u
         let bytes = package.len();
         return Err(ManifestError::whole(
             file,
-            PackageFault::PackageTooLarge { bytes, limit },
+            Fault::PackageTooLarge { bytes, limit },
         ));
     }
     Ok(package)
@@ -112,17 +112,14 @@ fn check_count(manifest: &Manifest) -> Result<(), Refused> {
     match manifest.services.get(limit.saturating_sub(1)) {
         Some(service) => {
             let at = service.name.at.clone();
-            Err(Refused::new(
-                at,
-                ProcessFault::TooManyProcesses { count, limit },
-            ))
+            Err(Refused::new(at, Fault::TooManyProcesses { count, limit }))
         }
         None => Ok(()),
     }
 }
 
 /// Shows the manifest to the published validators, in the form that they know.
-fn validate_published(manifest: &Manifest) -> Result<(), PackageFault> {
+fn validate_published(manifest: &Manifest) -> Result<(), Fault> {
     let entries = tree::binary_names(manifest)
         .into_iter()
         .map(|name| BinaryEntry {
@@ -132,31 +129,22 @@ fn validate_published(manifest: &Manifest) -> Result<(), PackageFault> {
         })
         .collect();
     let root = tree::root(manifest, entries, BindingForm::Published);
-    let published = SystemManifest::from_cue_value(&root).map_err(PackageFault::Published)?;
-    published
-        .validate_manifest_graph()
-        .map_err(PackageFault::Published)?;
-    published
-        .validate_bootstrap_binary_refs()
-        .map_err(PackageFault::Published)?;
-    published
-        .validate_bootstrap_cap_sources()
-        .map_err(PackageFault::Published)?;
-    published
-        .validate_bootstrap()
-        .map_err(PackageFault::Published)?;
+    let published = SystemManifest::from_cue_value(&root)?;
+    published.validate_manifest_graph()?;
+    published.validate_bootstrap_binary_refs()?;
+    published.validate_bootstrap_cap_sources()?;
+    published.validate_bootstrap()?;
     ManifestBootstrapPlan::from_manifest(&published)
         .and_then(|plan| plan.validate_bootstrap())
-        .map_err(PackageFault::Published)
+        .map_err(Fault::from)
 }
 
-fn encode(manifest: &Manifest, entries: Vec<BinaryEntry>) -> Result<Vec<u8>, PackageFault> {
+fn encode(manifest: &Manifest, entries: Vec<BinaryEntry>) -> Result<Vec<u8>, Fault> {
     let root = tree::root(manifest, entries, BindingForm::Badge);
     let bytes = SystemManifest::from_cue_value(&root)
         .and_then(|manifest| manifest.to_capnp_bytes())
-        .and_then(|bytes| one_segment(&bytes))
-        .map_err(PackageFault::Published)?;
-    capos_config::validate_boot_manifest_size(bytes.len()).map_err(PackageFault::Published)?;
+        .and_then(|bytes| one_segment(&bytes))?;
+    capos_config::validate_boot_manifest_size(bytes.len())?;
     Ok(bytes)
 }
 

@@ -8,7 +8,7 @@ use capos_config::{CueValue, KernelCapSource, LogLevel};
 use ingress_schema::listen::Transport;
 use toml::de::DeTable;
 
-use crate::error::{FieldFault, ManifestError, ProcessFault};
+use crate::error::{Fault, ManifestError};
 use crate::files::{MANIFEST_BYTES_MAX, read_bounded};
 use crate::location::{At, Lines, Location};
 use crate::model::{Grant, GrantKind, Manifest, Marker, Process, Service, System};
@@ -23,7 +23,9 @@ pub fn read(file: &Path) -> Result<Manifest, ManifestError> {
     let bytes = read_bounded(file, MANIFEST_BYTES_MAX)
         .map_err(|fault| ManifestError::whole(file, fault))?;
     let text = String::from_utf8(bytes).map_err(|_| {
-        let fault = FieldFault::Syntax("it is not text in UTF-8".into());
+        let fault = Fault::Syntax {
+            message: "it is not text in UTF-8".into(),
+        };
         ManifestError::whole(file, fault)
     })?;
     parse(file, &text)
@@ -41,7 +43,9 @@ pub fn parse(file: &Path, text: &str) -> Result<Manifest, ManifestError> {
             line: lines.line_of(span.start),
             field: String::new(),
         }),
-        fault: Box::new(FieldFault::Syntax(error.message().to_owned()).into()),
+        fault: Box::new(Fault::Syntax {
+            message: error.message().to_owned(),
+        }),
     })?;
     manifest(file, Table::root(&lines, root.get_ref())).map_err(|refused| refused.of(file))
 }
@@ -110,7 +114,7 @@ fn admin_transports(value: &Value<'_>) -> Result<Vec<Transport>, Refused> {
         let transport = transport(&element)?.value;
         if !seen.insert(transport) {
             let word = transport.to_string();
-            return Err(element.refuse(FieldFault::Repeated { word }));
+            return Err(element.refuse(Fault::Repeated { word }));
         }
         transports.push(transport);
     }
@@ -120,7 +124,7 @@ fn admin_transports(value: &Value<'_>) -> Result<Vec<Transport>, Refused> {
 fn log_level(value: &Value<'_>) -> Result<LogLevel, Refused> {
     let word = value.string()?.value;
     LogLevel::from_cue_value(&CueValue::text(word.as_str())).map_err(|_| {
-        value.refuse(FieldFault::UnknownWord {
+        value.refuse(Fault::UnknownWord {
             found: word,
             expected: "debug, info, warn, error".into(),
         })
@@ -144,11 +148,11 @@ fn name(value: &Value<'_>) -> Result<At<String>, Refused> {
     let name = value.string()?;
     if name.value.is_empty() || !name.value.bytes().all(|byte| byte.is_ascii_graphic()) {
         let name = name.value;
-        return Err(value.refuse(ProcessFault::NameNotPrintable { name }));
+        return Err(value.refuse(Fault::NameNotPrintable { name }));
     }
     if name.value.contains('/') || matches!(name.value.as_str(), "." | "..") {
         let name = name.value;
-        return Err(value.refuse(ProcessFault::NameIsPath { name }));
+        return Err(value.refuse(Fault::NameIsPath { name }));
     }
     Ok(name)
 }
@@ -172,10 +176,7 @@ fn grant(name: String, value: &Value<'_>) -> Result<Grant, Refused> {
         if source == KernelCapSource::TcpListenAuthority {
             // A bare authority would listen anywhere; its binding must be said.
             let field = format!("{}.transport", at.field);
-            return Err(Refused::new(
-                Location { field, ..at },
-                FieldFault::MissingField,
-            ));
+            return Err(Refused::new(Location { field, ..at }, Fault::MissingField));
         }
         let kind = GrantKind::Object(source);
         return Ok(Grant { name, at, kind });
@@ -191,7 +192,7 @@ fn grant(name: String, value: &Value<'_>) -> Result<Grant, Refused> {
         for binding in ["transport", "port"] {
             if let Some(field) = table.take(binding) {
                 let source = source.to_string();
-                return Err(field.refuse(FieldFault::BindingOnOtherSource { source }));
+                return Err(field.refuse(Fault::BindingOnOtherSource { source }));
             }
         }
         table.finish("source")?;
@@ -203,7 +204,7 @@ fn grant(name: String, value: &Value<'_>) -> Result<Grant, Refused> {
 fn source(value: &Value<'_>) -> Result<KernelCapSource, Refused> {
     let word = value.string()?.value;
     KernelCapSource::from_cue_value(&CueValue::text(word.as_str())).map_err(|_| {
-        value.refuse(FieldFault::UnknownWord {
+        value.refuse(Fault::UnknownWord {
             found: word,
             expected: "the published kernel capability sources, as `console`, `timer`, \
                        `tcp_listen_authority`, `network_manager`"
@@ -217,7 +218,7 @@ fn transport(value: &Value<'_>) -> Result<At<Transport>, Refused> {
     word.parse()
         .map(|transport| value.with(transport))
         .map_err(|_| {
-            value.refuse(FieldFault::UnknownWord {
+            value.refuse(Fault::UnknownWord {
                 found: word,
                 expected: "loopback, nic1, nic2, ... in PCI order".into(),
             })

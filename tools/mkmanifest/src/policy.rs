@@ -11,7 +11,7 @@ use remote_session_web_ui::policy::{
     resolve,
 };
 
-use crate::error::{LaneFault, ManifestError, PolicyFault};
+use crate::error::{Fault, ManifestError};
 use crate::lanes;
 use crate::location::Location;
 use crate::model::Manifest;
@@ -39,7 +39,7 @@ fn resolved(manifest: &Manifest) -> Result<Option<Policy>, Refused> {
     let mut set = MarkerSet::new();
     for marker in &manifest.markers {
         set.add(marker.name.as_bytes())
-            .map_err(|error| Refused::new(marker.at.clone(), PolicyFault::Marker(error)))?;
+            .map_err(|error| Refused::new(marker.at.clone(), Fault::Marker { error }))?;
     }
     if Lane::ALL
         .into_iter()
@@ -47,7 +47,7 @@ fn resolved(manifest: &Manifest) -> Result<Option<Policy>, Refused> {
     {
         return match manifest.markers.first() {
             None => Ok(None),
-            Some(marker) => Err(Refused::new(marker.at.clone(), LaneFault::NoLane)),
+            Some(marker) => Err(Refused::new(marker.at.clone(), Fault::NoLane)),
         };
     }
     resolve(&set, listeners)
@@ -76,7 +76,7 @@ fn refusal(manifest: &Manifest, error: PolicyError) -> Refused {
             let at = place(manifest, |scope, of| {
                 scope == Scope::Lane(lane) && of == field
             });
-            Refused::new(at, PolicyFault::PolicyWithoutListener { listener })
+            Refused::new(at, Fault::PolicyWithoutListener { listener })
         }
         PolicyError::Marker(error) => {
             let at = match error {
@@ -88,15 +88,15 @@ fn refusal(manifest: &Manifest, error: PolicyError) -> Refused {
                 | MarkerError::Duplicate(name)
                 | MarkerError::Contradictory(name, _) => named(manifest, name.as_str()),
             };
-            Refused::new(at, PolicyFault::Marker(error))
+            Refused::new(at, Fault::Marker { error })
         }
         PolicyError::ZeroPhase(scope, field) => {
             let at = place(manifest, |theirs, of| theirs == scope && of == field);
-            Refused::new(at, PolicyFault::ZeroPhase)
+            Refused::new(at, Fault::ZeroPhase)
         }
         PolicyError::Profile(error) => {
             let at = place(manifest, |scope, field| concerns(error, scope, field));
-            Refused::new(at, PolicyFault::Profile(error))
+            Refused::new(at, Fault::Profile { error })
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::error::{Fault, FieldFault, ManifestError};
+use crate::error::{Fault, ManifestError};
 use crate::location::{At, Lines, Location};
 
 /// A refusal and its place; the caller adds the file.
@@ -18,8 +18,8 @@ pub(crate) struct Refused {
 }
 
 impl Refused {
-    pub(crate) fn new(at: Location, fault: impl Into<Fault>) -> Self {
-        let fault = Box::new(fault.into());
+    pub(crate) fn new(at: Location, fault: Fault) -> Self {
+        let fault = Box::new(fault);
         Self { at, fault }
     }
 
@@ -92,7 +92,7 @@ impl<'a> Table<'a> {
                 line: self.at.line,
                 field: join(&self.at.field, name),
             };
-            Refused::new(at, FieldFault::MissingField)
+            Refused::new(at, Fault::MissingField)
         })
     }
 
@@ -105,7 +105,7 @@ impl<'a> Table<'a> {
     pub(crate) fn finish(self, known: &'static str) -> Result<(), Refused> {
         match self.entries.into_iter().next() {
             None => Ok(()),
-            Some((_, value)) => Err(value.refuse(FieldFault::UnknownField { known })),
+            Some((_, value)) => Err(value.refuse(Fault::UnknownField { known })),
         }
     }
 }
@@ -117,13 +117,13 @@ impl<'a> Value<'a> {
     }
 
     /// A refusal of this very value.
-    pub(crate) fn refuse(&self, fault: impl Into<Fault>) -> Refused {
+    pub(crate) fn refuse(&self, fault: Fault) -> Refused {
         Refused::new(self.at.clone(), fault)
     }
 
     fn wrong_type(&self, expected: &'static str) -> Refused {
         let found = self.value.type_str();
-        self.refuse(FieldFault::WrongType { expected, found })
+        self.refuse(Fault::WrongType { expected, found })
     }
 
     /// A text.
@@ -150,7 +150,7 @@ impl<'a> Value<'a> {
             .ok_or_else(|| self.wrong_type("a whole number"))?;
         u64::from_str_radix(integer.as_str(), integer.radix())
             .map(|number| self.with(number))
-            .map_err(|_| self.refuse(FieldFault::NumberOutOfRange { range }))
+            .map_err(|_| self.refuse(Fault::NumberOutOfRange { range }))
     }
 
     /// A TCP port.
@@ -161,7 +161,7 @@ impl<'a> Value<'a> {
             .ok()
             .and_then(NonZeroU16::new)
             .map(|port| self.with(port))
-            .ok_or_else(|| self.refuse(FieldFault::NumberOutOfRange { range: RANGE }))
+            .ok_or_else(|| self.refuse(Fault::NumberOutOfRange { range: RANGE }))
     }
 
     /// A table.

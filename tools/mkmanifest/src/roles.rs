@@ -7,7 +7,7 @@
 use capos_config::KernelCapSource;
 use remote_session_web_ui::grants::{Interface, Role};
 
-use crate::error::{LaneFault, ProcessFault};
+use crate::error::Fault;
 use crate::lanes::WEB_UI;
 use crate::model::Manifest;
 use crate::reader::Refused;
@@ -25,12 +25,12 @@ pub(crate) fn check(manifest: &Manifest) -> Result<(), Refused> {
         let found = grant.source();
         match Role::of(grant.name.as_bytes()).map(Role::interface) {
             None if found == KernelCapSource::TcpListenAuthority => {
-                return Err(Refused::new(grant.at.clone(), LaneFault::NoSuchLane));
+                return Err(Refused::new(grant.at.clone(), Fault::NoSuchLane));
             }
             Some(interface) => match source_of(interface) {
                 Some(expected) if expected != found => {
                     let (found, expected) = (found.to_string(), expected.to_string());
-                    return refuse(ProcessFault::WrongSource { found, expected });
+                    return refuse(Fault::WrongSource { found, expected });
                 }
                 _ => {}
             },
@@ -40,7 +40,7 @@ pub(crate) fn check(manifest: &Manifest) -> Result<(), Refused> {
     for name in REQUIRED {
         if manifest.init.grants.iter().all(|grant| grant.name != name) {
             let at = manifest.init.binary.at.clone();
-            return Err(Refused::new(at, ProcessFault::MissingGrant { name }));
+            return Err(Refused::new(at, Fault::MissingGrant { name }));
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use capos_config::capos_capnp::{named_blob, system_manifest};
 use capos_config::{CapSource, KernelCapSource, ManifestBootstrapPlan};
 use ingress_schema::listen::ListenBinding;
 
-use crate::error::{FileFault, ManifestError, PackageFault};
+use crate::error::{Fault, ManifestError};
 
 /// The description; `file` is the package's name in errors.
 ///
@@ -19,12 +19,18 @@ pub fn show(file: &Path, package: &[u8]) -> Result<String, ManifestError> {
     let mut options = capos_config::default_reader_options();
     options.traversal_limit_in_words(Some(package.len().div_ceil(8).saturating_mul(2)));
     let plan = ManifestBootstrapPlan::from_capnp_bytes_with_options(package, options)
-        .map_err(|error| ManifestError::whole(file, PackageFault::NotAPackage(error)))?;
-    let checks = checks(package, options)
-        .map_err(|error| ManifestError::whole(file, PackageFault::NotAPackage(error.into())))?;
+        .map_err(|error| ManifestError::whole(file, Fault::NotAPackage { error }))?;
+    let checks = checks(package, options).map_err(|error| {
+        ManifestError::whole(
+            file,
+            Fault::NotAPackage {
+                error: error.into(),
+            },
+        )
+    })?;
     let mut text = String::new();
     describe(&mut text, package.len(), &plan, &checks)
-        .map_err(|error| ManifestError::whole(file, FileFault::Io(std::io::Error::other(error))))?;
+        .map_err(|error| ManifestError::whole(file, Fault::from(std::io::Error::other(error))))?;
     Ok(text)
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mkmanifest::{LaneFault, ManifestError};
+use mkmanifest::{Fault, ManifestError};
 
 use super::LaneArgs;
 
@@ -19,7 +19,7 @@ impl Policy {
     pub(crate) fn run(&self) -> Result<(), ManifestError> {
         let manifest = mkmanifest::check(&self.manifest, self.lanes.rules(&self.manifest))?;
         let policy = mkmanifest::policy(&manifest)?
-            .ok_or_else(|| ManifestError::whole(&self.manifest, LaneFault::NoLane))?;
+            .ok_or_else(|| ManifestError::whole(&self.manifest, Fault::NoLane))?;
         mkmanifest::print_bytes(&mkmanifest::policy_record(&policy));
         Ok(())
     }

@@ -1,24 +1,16 @@
-//! Why a manifest is refused: one variant a rule, each with its problem and its cure.
+//! Why a manifest is refused. Every fault stands in one table, with its problem and its cure.
 //!
 //! The text of an error is always `file:line: field: problem; cure`, so that an
 //! editor can jump to it and a person can act on it.
 
-mod field;
-mod file;
-mod lane;
-mod package;
-mod policy;
-mod process;
+mod table;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use field::FieldFault;
-pub use file::FileFault;
-pub use lane::LaneFault;
-pub use package::PackageFault;
-pub use policy::PolicyFault;
-pub use process::ProcessFault;
+use remote_session_web_ui::policy::{MarkerError, MarkerFault};
+
+pub use table::Fault;
 
 use crate::location::Location;
 
@@ -36,94 +28,12 @@ pub struct ManifestError {
 impl ManifestError {
     /// A refusal of the file as a whole.
     #[must_use]
-    pub fn whole(file: &Path, fault: impl Into<Fault>) -> Self {
+    pub fn whole(file: &Path, fault: Fault) -> Self {
         Self {
             file: file.to_owned(),
             at: None,
-            fault: Box::new(fault.into()),
+            fault: Box::new(fault),
         }
-    }
-}
-
-/// The rule that a manifest breaks, by what it is about.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Fault {
-    /// A file, before it is looked into.
-    File(FileFault),
-    /// The form: fields, types, words.
-    Field(FieldFault),
-    /// A process, its name or its CapSet.
-    Process(ProcessFault),
-    /// The lane rules.
-    Lane(LaneFault),
-    /// The lanes' policy.
-    Policy(PolicyFault),
-    /// The package and its binaries.
-    Package(PackageFault),
-}
-
-impl Fault {
-    /// What the author of the manifest should do about it.
-    #[must_use]
-    pub fn cure(&self) -> String {
-        match self {
-            Self::File(fault) => fault.cure(),
-            Self::Field(fault) => fault.cure(),
-            Self::Process(fault) => fault.cure(),
-            Self::Lane(fault) => fault.cure(),
-            Self::Policy(fault) => fault.cure(),
-            Self::Package(fault) => fault.cure(),
-        }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::File(fault) => fault.fmt(f),
-            Self::Field(fault) => fault.fmt(f),
-            Self::Process(fault) => fault.fmt(f),
-            Self::Lane(fault) => fault.fmt(f),
-            Self::Policy(fault) => fault.fmt(f),
-            Self::Package(fault) => fault.fmt(f),
-        }
-    }
-}
-
-impl From<FileFault> for Fault {
-    fn from(fault: FileFault) -> Self {
-        Self::File(fault)
-    }
-}
-
-impl From<FieldFault> for Fault {
-    fn from(fault: FieldFault) -> Self {
-        Self::Field(fault)
-    }
-}
-
-impl From<ProcessFault> for Fault {
-    fn from(fault: ProcessFault) -> Self {
-        Self::Process(fault)
-    }
-}
-
-impl From<LaneFault> for Fault {
-    fn from(fault: LaneFault) -> Self {
-        Self::Lane(fault)
-    }
-}
-
-impl From<PolicyFault> for Fault {
-    fn from(fault: PolicyFault) -> Self {
-        Self::Policy(fault)
-    }
-}
-
-impl From<PackageFault> for Fault {
-    fn from(fault: PackageFault) -> Self {
-        Self::Package(fault)
     }
 }
 
@@ -158,3 +68,23 @@ impl fmt::Display for ManifestError {
 }
 
 impl std::error::Error for ManifestError {}
+
+/// The service says what is wrong with a marker; what to write instead is this program's.
+fn marker_cure(error: MarkerError) -> String {
+    match error {
+        MarkerError::Invalid(name, MarkerFault::UnknownField) => {
+            format!(
+                "use one of: {}",
+                crate::policy::fields_beside(name.as_str())
+            )
+        }
+        MarkerError::Invalid(_, MarkerFault::UnknownScope) => {
+            "use one of: total, public, local, provider".into()
+        }
+        MarkerError::Invalid(..) => "write a plain number below 4294967296".into(),
+        MarkerError::Duplicate(_) => "set it once".into(),
+        MarkerError::Contradictory(..) => "remove one of the two".into(),
+        MarkerError::LaneNotGranted(..) => "remove the field, or grant the lane's listener".into(),
+        MarkerError::BurstWithoutRate(..) => "set the rate beside it".into(),
+    }
+}
