@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const SCHEMAS: [&str; 3] = ["discriminator.capnp", "policy.capnp", "evidence.capnp"];
+const SCHEMAS: [&str; 2] = ["discriminator.capnp", "evidence.capnp"];
 
 /// Where the bindings of the only interface begin.
 const INTERFACE_MODULE: &str = "pub mod cap_discriminator {\n    #![allow(unused_variables)]\n";

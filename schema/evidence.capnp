@@ -14,7 +14,12 @@
 
 @0x9b695759502c5005;
 
-using Policy = import "policy.capnp";
+enum Lane {
+    # What a connection is charged to; fixed by the listener that accepted it.
+    anonymous @0;
+    localHealth @1;
+    providerHealth @2;
+}
 
 struct StatusCount {
     status @0 :UInt16;
@@ -36,7 +41,7 @@ enum ServingState {
 }
 
 struct LaneEvidence {
-    lane @0 :Policy.Lane;
+    lane @0 :Lane;
     enabled @1 :Bool;
     # Whether the lane has a listener; else all counters are 0.
     rate @2 :RateKind;

@@ -3,7 +3,6 @@
 //! | schema | written by | read by |
 //! |---|---|---|
 //! | `discriminator.capnp` | the kernel | the service, once, before its first accept |
-//! | `policy.capnp` | `mkmanifest policy`, with the service's own resolution | operators, and programs that prepare manifests |
 //! | `evidence.capnp` | the service, on request | operators, the harness |
 //!
 //! Beside the bindings, [`listen`] holds the one reading of a listen grant's
@@ -27,7 +26,7 @@ extern crate alloc;
 pub mod generated;
 pub mod listen;
 
-pub use generated::{discriminator_capnp, evidence_capnp, policy_capnp};
+pub use generated::{discriminator_capnp, evidence_capnp};
 
 /// Interface id of `CapDiscriminator`, as a CapSet entry carries it.
 pub const CAP_DISCRIMINATOR_INTERFACE_ID: u64 =

@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 
 use capnp::message::ReaderOptions;
 use capnp::serialize;
-use ingress_schema::{discriminator_capnp, evidence_capnp, policy_capnp};
+use ingress_schema::{discriminator_capnp, evidence_capnp};
 use values::Age;
 
 type Discriminator = discriminator_capnp::cap_discriminator::identify_results::Owned;
@@ -36,18 +36,12 @@ struct Golden {
 /// so they are witnessed by their bytes alone.
 const UNNAMED: &str = "";
 
-const GOLDEN: [Golden; 6] = [
+const GOLDEN: [Golden; 5] = [
     Golden {
         file: "evidence.bin",
         schema: "evidence.capnp",
         root: "Evidence",
         encode: values::evidence,
-    },
-    Golden {
-        file: "policy.bin",
-        schema: "policy.capnp",
-        root: "Policy",
-        encode: values::policy,
     },
     Golden {
         file: "identify-params.bin",
@@ -143,14 +137,6 @@ fn decode_evidence(file: &str, age: Age) {
     for (number, lane) in (1..).zip(lanes) {
         values::assert_lane(lane, number, age);
     }
-}
-
-#[test]
-fn golden_policy_decodes_to_its_values() {
-    let bytes = golden("policy.bin");
-    let message = serialize::read_message(bytes.as_slice(), ReaderOptions::new()).unwrap();
-    let root: policy_capnp::policy::Reader<'_> = message.get_root().unwrap();
-    values::assert_policy(root);
 }
 
 #[test]

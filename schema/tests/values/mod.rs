@@ -2,9 +2,9 @@
 
 use capnp::message::{Builder, HeapAllocator};
 use capnp::serialize::write_message_to_words;
+use evidence_capnp::Lane;
 use evidence_capnp::{RateKind, ServingState};
-use ingress_schema::{discriminator_capnp, evidence_capnp, policy_capnp};
-use policy_capnp::Lane;
+use ingress_schema::{discriminator_capnp, evidence_capnp};
 
 /// Applies a macro to every counter of a lane and its place in the list, so that
 /// no two counters of one lane have the same golden value.
@@ -235,99 +235,6 @@ pub(crate) fn evidence() -> Vec<u8> {
     write_message_to_words(&message)
 }
 
-fn write_lane_policy(mut lane: policy_capnp::lane_policy::Builder<'_>, number: u64) {
-    lane.set_enabled(true);
-    lane.set_slots(number * 16);
-    lane.set_slot_reserve(number * 4);
-    lane.set_queue(number * 8);
-    lane.set_conns(number * 64);
-    lane.set_conn_reserve(number * 32);
-    lane.set_refusals(number * 2);
-    lane.set_per_connection(number);
-    lane.set_footprint_bytes(number * 4096);
-    lane.set_deadline_ms(number * 1000);
-    lane.set_head_ms(number * 2000);
-    lane.set_body_ms(number * 3000);
-    lane.set_write_ms(number * 4000);
-    lane.set_idle_ms(number * 5000);
-    let mut request = lane.reborrow().init_request_rate();
-    match number {
-        1 => request.set_unmetered(()),
-        2 => request.set_exempt(()),
-        _ => {
-            let mut budget = request.init_budget();
-            budget.set_per_second(50);
-            budget.set_burst(100);
-        }
-    }
-    let mut accept = lane.reborrow().init_accept_rate().init_budget();
-    accept.set_per_second(200);
-    accept.set_burst(400);
-}
-
-pub(crate) fn policy() -> Vec<u8> {
-    let mut message = builder();
-    let mut root: policy_capnp::policy::Builder<'_> = message.init_root();
-    root.set_slots(96);
-    root.set_general_slots(80);
-    root.set_conns(1024);
-    root.set_general_conns(960);
-    root.set_bytes(3_000_000);
-    root.set_refusal_ms(1000);
-    root.set_drain_ms(5000);
-    write_lane_policy(root.reborrow().init_anonymous(), 1);
-    write_lane_policy(root.reborrow().init_local_health(), 2);
-    write_lane_policy(root.reborrow().init_provider_health(), 3);
-    root.init_clamped(1).set(0, "total_slots");
-    write_message_to_words(&message)
-}
-
-pub(crate) fn assert_policy(root: policy_capnp::policy::Reader<'_>) {
-    use policy_capnp::rate::Which;
-    assert_eq!((root.get_slots(), root.get_general_slots()), (96, 80));
-    assert_eq!((root.get_conns(), root.get_general_conns()), (1024, 960));
-    assert_eq!((root.get_bytes(), root.get_refusal_ms()), (3_000_000, 1000));
-    assert_eq!(root.get_drain_ms(), 5000);
-    let local = root.get_local_health().unwrap();
-    assert!(local.get_enabled());
-    assert_eq!((local.get_slots(), local.get_slot_reserve()), (32, 8));
-    assert_eq!((local.get_conns(), local.get_conn_reserve()), (128, 64));
-    assert_eq!((local.get_queue(), local.get_refusals()), (16, 4));
-    assert_eq!(
-        (local.get_per_connection(), local.get_footprint_bytes()),
-        (2, 8192)
-    );
-    assert_eq!((local.get_deadline_ms(), local.get_head_ms()), (2000, 4000));
-    assert_eq!((local.get_body_ms(), local.get_write_ms()), (6000, 8000));
-    assert_eq!(local.get_idle_ms(), 10_000);
-    assert!(matches!(
-        local.get_request_rate().unwrap().which(),
-        Ok(Which::Exempt(()))
-    ));
-    let public = root.get_anonymous().unwrap();
-    assert!(matches!(
-        public.get_request_rate().unwrap().which(),
-        Ok(Which::Unmetered(()))
-    ));
-    let provider = root.get_provider_health().unwrap();
-    for (rate, expected) in [
-        (provider.get_request_rate(), (50, 100)),
-        (provider.get_accept_rate(), (200, 400)),
-    ] {
-        match rate.unwrap().which() {
-            Ok(Which::Budget(budget)) => {
-                assert_eq!((budget.get_per_second(), budget.get_burst()), expected);
-            }
-            _ => panic!("the provider's rates are budgets"),
-        }
-    }
-    let clamped = root.get_clamped().unwrap();
-    assert_eq!(
-        (clamped.len(), clamped.get(0).unwrap().to_str().unwrap()),
-        (1, "total_slots")
-    );
-}
-
 pub(crate) fn identify_params() -> Vec<u8> {
     use discriminator_capnp::cap_discriminator::identify_params::Builder as Root;
     let mut message = builder();
@@ -375,11 +282,6 @@ pub(crate) fn spoken(file: &str) -> &'static [&'static str] {
             "acceptsConsumed = 1038",
             "(status = 429, count = 1287)",
             "memoryBytes = 2000002",
-        ],
-        "policy.bin" => &[
-            "requestRate = (budget = (perSecond = 50, burst = 100))",
-            "requestRate = (exempt = void)",
-            "clamped = [\"total_slots\"]",
         ],
         other => panic!("nothing is known of {other}"),
     }

@@ -22,7 +22,6 @@ enum Command {
     Build(commands::build::Build),
     Check(commands::check::Check),
     Export(commands::export::Export),
-    Policy(commands::policy::Policy),
     Show(commands::show::Show),
 }
 
@@ -35,7 +34,6 @@ fn main() -> ExitCode {
         Command::Build(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Export(command) => command.run(),
-        Command::Policy(command) => command.run(),
         Command::Show(command) => command.run(),
     };
     mkmanifest::finish(match outcome {

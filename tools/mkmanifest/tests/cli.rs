@@ -114,7 +114,7 @@ fn no_path_without_an_end_is_read_on() {
     ] {
         assert_eq!(fails(&here, arguments), format!("{at}{program}\n"));
     }
-    for command in ["check", "policy", "export"] {
+    for command in ["check", "export"] {
         let err = fails(&here, &[command, "/dev/zero"]);
         assert!(
             err.contains("/dev/zero has more than 1048576 bytes"),
@@ -216,59 +216,6 @@ fn a_file_that_is_no_package_is_refused() {
 }
 
 #[test]
-fn the_policy_record_says_what_the_service_would_serve_under() {
-    use ingress_schema::policy_capnp::{policy, rate};
-
-    let here = directory("cli-policy");
-    here.write(
-        "big.toml",
-        VALID
-            .replace("slots = 40", "slots = 40\nconns = 100000")
-            .as_bytes(),
-    );
-    let output = run(&here, &["policy", "big.toml"]);
-    assert!(output.status.success(), "{}", text(output.stderr));
-    let message =
-        capnp::serialize::read_message(output.stdout.as_slice(), Default::default()).unwrap();
-    let record: policy::Reader<'_> = message.get_root().unwrap();
-    assert_eq!((record.get_slots(), record.get_general_slots()), (40, 28));
-    assert_eq!(record.get_conns(), 1024);
-    let clamped: Vec<_> = record
-        .get_clamped()
-        .unwrap()
-        .iter()
-        .map(|word| word.unwrap().to_string().unwrap())
-        .collect();
-    assert_eq!(clamped, ["total_conns"]);
-    let local = record.get_local_health().unwrap();
-    assert!(local.get_enabled());
-    assert_eq!(local.get_slot_reserve(), 4);
-    match local.get_request_rate().unwrap().which() {
-        Ok(rate::Which::Budget(budget)) => {
-            assert_eq!((budget.get_per_second(), budget.get_burst()), (5, 10));
-        }
-        _ => panic!("the local lane has a budget"),
-    }
-    let public = record.get_anonymous().unwrap();
-    assert!(matches!(
-        public.get_request_rate().unwrap().which(),
-        Ok(rate::Which::Unmetered(()))
-    ));
-    // The readback line of the same policy has the same figures.
-    let (line, _) = succeeds(&here, &["check", "big.toml"]);
-    for part in [
-        format!(" public_slots={} ", public.get_slots()),
-        format!(" public_deadline_ms={} ", public.get_deadline_ms()),
-        format!(" local_conns={} ", local.get_conns()),
-        format!(" local_idle_ms={} ", local.get_idle_ms()),
-        format!(" total_bytes={} ", record.get_bytes()),
-        " clamped=total_conns".to_owned(),
-    ] {
-        assert!(line.contains(&part), "{part} in {line}");
-    }
-}
-
-#[test]
 fn no_input_is_written_over_under_whatever_name() {
     let here = directory("cli-inputs");
     let at = |name: &str| here.path().join(name);
@@ -350,10 +297,9 @@ fn into(here: &Directory, arguments: &[&str], to: &str) -> (Option<i32>, String)
 fn a_full_output_is_a_failure_and_a_closed_one_an_end() {
     let here = directory("cli-output");
     let build = "build x.toml --out x.bin --bin-dir . --bin ingress-probe=probe";
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 6] = [
         &[build],
         &["check", "x.toml"],
-        &["policy", "x.toml"],
         &["export", "x.toml"],
         &["show", "x.bin"],
         &["--help"],

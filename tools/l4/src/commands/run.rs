@@ -1,5 +1,6 @@
 //! `l4 run`: boots a manifest and stays up. Ctrl-C drains the service, and the machine ends
-//! in order; a second Ctrl-C ends it at once.
+//! in order; a second Ctrl-C ends it at once. Ports and folder are taken before any file is
+//! touched (invariant H7).
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -3,7 +3,6 @@
 pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod export;
-pub(crate) mod policy;
 pub(crate) mod show;
 
 use std::path::{Path, PathBuf};
