@@ -99,7 +99,6 @@ pub(crate) fn bump(counter: &mut u64) {
     *counter = counter.wrapping_add(1);
 }
 
-/// Raises a high-water mark to `level`.
 #[inline]
 pub(crate) fn raise(mark: &mut u64, level: u64) {
     *mark = (*mark).max(level);

@@ -86,7 +86,6 @@ impl<'a> Seal<'a> {
         Seal { issuer, name }
     }
 
-    /// Whether the ledger known to `issuer` by `name` issued this.
     #[inline]
     pub(crate) fn is_of(&self, issuer: &Issuer, name: Name) -> bool {
         core::ptr::eq(self.issuer, issuer) && self.name == name

@@ -109,7 +109,6 @@ impl Partition {
         self.general_used
     }
 
-    /// Size of the general pool.
     #[inline]
     pub(crate) fn general(&self) -> u64 {
         self.general
@@ -122,7 +121,6 @@ impl Partition {
         })
     }
 
-    /// What `lane` may hold.
     #[inline]
     pub(crate) fn share(&self, lane: Lane) -> Share {
         self.lanes[lane].share

@@ -62,7 +62,6 @@ impl TokenBucket {
         }
     }
 
-    /// The policy that the bucket keeps.
     pub(crate) const fn policy(&self) -> RatePolicy {
         self.policy
     }

@@ -27,14 +27,12 @@ pub(super) enum Place {
     Full,
 }
 
-/// At most `IDENTITIES` lines.
 #[derive(Debug)]
 pub(super) struct IdentityTable<I: Copy, const IDENTITIES: usize> {
     lines: [Cell<Option<Line<I>>>; IDENTITIES],
 }
 
 impl<I: Copy + Eq + Hash, const IDENTITIES: usize> IdentityTable<I, IDENTITIES> {
-    /// No lines.
     pub(super) const fn new() -> Self {
         IdentityTable {
             lines: [const { Cell::new(None) }; IDENTITIES],
@@ -55,7 +53,6 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> IdentityTable<I, IDENTITIES> 
         }
     }
 
-    /// Searches for an identity's line.
     #[inline]
     pub(super) fn find(&self, identity: &I) -> Place {
         let mut place = Self::home(identity);

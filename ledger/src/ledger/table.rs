@@ -78,7 +78,6 @@ struct Queue {
     tail: u32,
 }
 
-/// The table.
 #[derive(Debug)]
 #[cfg_attr(test, derive(Clone))]
 pub(super) struct TicketTable<const TICKETS: usize> {
@@ -141,7 +140,6 @@ impl<const TICKETS: usize> TicketTable<TICKETS> {
             .filter(|entry| entry.generation == ticket.generation && entry.state != State::Free)
     }
 
-    /// The ticket at the head of the lane's queue.
     #[inline]
     pub(super) fn head(&self, lane: Lane) -> Option<(TicketId, &Entry)> {
         let index = self.queues[lane].head;

@@ -32,7 +32,6 @@ impl Accel {
         }
     }
 
-    /// The processor model to ask for.
     pub(crate) fn cpu(self) -> &'static str {
         match self {
             Self::Tcg => "max",

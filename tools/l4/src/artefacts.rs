@@ -58,12 +58,10 @@ impl Artefacts {
         present("the folder of boot manifests", &self.manifests, "help")
     }
 
-    /// The service of a deliberately broken build.
     pub(crate) fn broken_service(&self, feature: &str) -> PathBuf {
         self.broken.join(feature).join("remote-session-web-ui")
     }
 
-    /// The kernel of a deliberately broken build.
     pub(crate) fn broken_kernel(&self, feature: &str) -> PathBuf {
         self.broken.join(feature).join("harness-kernel")
     }

@@ -19,7 +19,6 @@ pub(crate) fn fields(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// One evidence line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Evidence {
@@ -33,7 +32,6 @@ impl Evidence {
         Some(Self { values })
     }
 
-    /// The text of a key.
     pub(crate) fn text(&self, key: &str) -> Result<&str, Failure> {
         let value = self.values.get(key);
         value
@@ -44,7 +42,6 @@ impl Evidence {
             })
     }
 
-    /// A counter.
     pub(crate) fn count(&self, key: &str) -> Result<u64, Failure> {
         let text = self.text(key)?;
         text.parse().map_err(|_| Failure::MissingLine {
@@ -80,13 +77,11 @@ impl Evidence {
         self.values.iter().filter_map(parse).collect()
     }
 
-    /// Every key with its value.
     pub(crate) fn values(&self) -> &BTreeMap<String, String> {
         &self.values
     }
 }
 
-/// What the kernel counted on one listener.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ListenerCount {
     /// `loopback`, `nic1`, ...

@@ -21,7 +21,6 @@ const GONE_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes of a frame of the guest's memory.
 const FRAME_BYTES: u64 = 4096;
 
-/// A booted guest.
 pub(crate) struct Guest {
     machine: Machine,
     probe: Option<Probe>,
@@ -46,12 +45,10 @@ impl Guest {
         self.index
     }
 
-    /// The machine.
     pub(crate) fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// The machine, to wait on.
     pub(crate) fn machine_mut(&mut self) -> &mut Machine {
         &mut self.machine
     }
@@ -90,12 +87,10 @@ impl Guest {
         self.machine.host_address(nic)
     }
 
-    /// The public lane's address on the host.
     pub(crate) fn public(&self) -> Result<SocketAddr, Failure> {
         self.reach(Lane::Anonymous)
     }
 
-    /// The provider lane's address on the host.
     pub(crate) fn provider(&self) -> Result<SocketAddr, Failure> {
         self.reach(Lane::ProviderHealth)
     }
@@ -119,7 +114,6 @@ impl Guest {
         })
     }
 
-    /// The in-guest client.
     pub(crate) fn probe(&mut self) -> Result<&mut Probe, Failure> {
         self.probe.as_mut().ok_or_else(|| Failure::Probe {
             command: "(none)".into(),

@@ -12,7 +12,6 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
-    /// Every lane.
     pub(crate) const ALL: [Self; 3] = [Self::Anonymous, Self::LocalHealth, Self::ProviderHealth];
 
     /// Its name in evidence keys.

@@ -10,15 +10,12 @@ use crate::evidence::fields;
 use crate::failure::Failure;
 use crate::http::Tally;
 
-/// A connection to the in-guest client.
 pub(crate) struct Probe {
     stream: BufReader<UnixStream>,
 }
 
-/// The answer to one command.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
-    /// The whole line.
     pub(crate) line: String,
     values: BTreeMap<String, String>,
 }
@@ -38,7 +35,6 @@ impl Reply {
         value.unwrap_or_default()
     }
 
-    /// A text.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         self.values.get(key).map(String::as_str)
     }
@@ -85,7 +81,6 @@ impl Probe {
             .map_err(|error| failed(command, error.to_string()))
     }
 
-    /// Sends a command and waits for its result.
     pub(crate) fn command(&mut self, command: &str, timeout: Duration) -> Result<Reply, Failure> {
         self.say(command)?;
         self.result(command, timeout)

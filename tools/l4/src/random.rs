@@ -27,12 +27,10 @@ impl Random {
         usize::try_from(self.next() % bound).unwrap_or_default()
     }
 
-    /// One byte.
     pub(crate) fn byte(&mut self) -> u8 {
         self.next().to_le_bytes()[0]
     }
 
-    /// That many bytes.
     pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.byte()).collect()
     }

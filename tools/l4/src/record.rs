@@ -13,29 +13,22 @@ use crate::wire::Wire;
 /// One assertion on what the guest did.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Check {
-    /// What is asserted.
     pub(crate) claim: String,
-    /// Whether it held.
     pub(crate) held: bool,
     /// The figures that it was judged by.
     pub(crate) detail: String,
 }
 
-/// One measured figure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Figure {
-    /// What was measured.
     pub(crate) name: String,
     /// Its value, with its unit.
     pub(crate) value: String,
 }
 
-/// A chart over time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Chart {
-    /// What it shows.
     pub(crate) title: String,
-    /// The unit of its values.
     pub(crate) unit: String,
     /// Lines by name: (seconds, value).
     pub(crate) lines: Vec<(String, Vec<(f64, f64)>)>,
@@ -56,9 +49,7 @@ pub(crate) enum Side {
 /// The provider's probe under one load, beside an idle guest's just before it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ProbeRow {
-    /// The load.
     pub(crate) load: String,
-    /// Where the probe stood.
     pub(crate) side: Side,
     /// Probes sent.
     pub(crate) asked: u64,
@@ -91,7 +82,6 @@ impl ProbeRow {
 /// One machine that a case booted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Boot {
-    /// Its manifest.
     pub(crate) manifest: String,
     /// Where its console was logged.
     pub(crate) serial_log: PathBuf,
@@ -105,7 +95,6 @@ pub(crate) struct Boot {
     pub(crate) evidence: Option<Evidence>,
     /// The kernel's own counts.
     pub(crate) listeners: Vec<ListenerCount>,
-    /// How it ended.
     pub(crate) exit: Option<String>,
     /// The last console lines.
     pub(crate) tail: Vec<String>,
@@ -121,7 +110,6 @@ pub(crate) struct Record {
     /// The provider's probe under each load.
     #[serde(default)]
     pub(crate) probes: Vec<ProbeRow>,
-    /// The charts.
     pub(crate) charts: Vec<Chart>,
     /// The machines, in order.
     pub(crate) boots: Vec<Boot>,
@@ -156,11 +144,8 @@ pub(crate) struct Outcome {
     pub(crate) wire: Wire,
     /// One line on what it shows.
     pub(crate) title: String,
-    /// How it ended.
     pub(crate) verdict: Verdict,
-    /// How long it took.
     pub(crate) took: Duration,
-    /// What it left.
     pub(crate) record: Record,
 }
 
@@ -180,12 +165,10 @@ impl Outcome {
         format!("{}-{}", self.name.replace('/', "-"), self.wire.name())
     }
 
-    /// Whether it passed.
     pub(crate) fn passed(&self) -> bool {
         matches!(self.verdict, Verdict::Passed)
     }
 
-    /// Whether it was skipped.
     pub(crate) fn skipped(&self) -> bool {
         matches!(self.verdict, Verdict::Skipped { .. })
     }

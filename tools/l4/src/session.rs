@@ -33,9 +33,7 @@ const FALLEN: Duration = Duration::from_secs(10);
 
 /// What all sessions share.
 pub(crate) struct Bench {
-    /// The built files.
     pub(crate) artefacts: Artefacts,
-    /// How QEMU executes guest code.
     pub(crate) accel: Accel,
     /// Where a run's files go.
     pub(crate) out: PathBuf,
@@ -107,7 +105,6 @@ impl<'bench> Session<'bench> {
         say!("      . {}", what.as_ref());
     }
 
-    /// What its traffic goes over.
     pub(crate) fn wire(&self) -> Wire {
         self.wire
     }
@@ -122,12 +119,10 @@ impl<'bench> Session<'bench> {
         &self.folder
     }
 
-    /// The built files.
     pub(crate) fn artefacts(&self) -> &'bench Artefacts {
         &self.bench.artefacts
     }
 
-    /// Records an assertion.
     pub(crate) fn check(&mut self, claim: impl Into<String>, held: bool, detail: impl Display) {
         self.record.checks.push(Check {
             claim: claim.into(),
@@ -146,7 +141,6 @@ impl<'bench> Session<'bench> {
         }
     }
 
-    /// Asserts that two figures are equal.
     pub(crate) fn check_equal<T: PartialEq + Display>(
         &mut self,
         claim: impl Into<String>,
@@ -157,7 +151,6 @@ impl<'bench> Session<'bench> {
         self.check(claim, got == expected, detail);
     }
 
-    /// Records a measured figure.
     pub(crate) fn figure(&mut self, name: impl Into<String>, value: impl Display) {
         self.record.figures.push(Figure {
             name: name.into(),
@@ -170,7 +163,6 @@ impl<'bench> Session<'bench> {
         self.record.probes.extend(rows);
     }
 
-    /// Records a chart.
     pub(crate) fn chart(&mut self, chart: Chart) {
         self.record.charts.push(chart);
     }
@@ -223,7 +215,6 @@ impl<'bench> Session<'bench> {
         Ok((self.boot_on(manifest, nics)?.at_most(), peer))
     }
 
-    /// Notes when a machine became ready.
     pub(crate) fn note_ready(&mut self, guest: &Guest) {
         if let Some(boot) = self.record.boots.get_mut(guest.index()) {
             boot.ready_seconds = guest.ready_seconds();
@@ -369,7 +360,6 @@ impl<'bench> Session<'bench> {
         package::compile(&artefacts, &file, rules, out)
     }
 
-    /// Notes how a machine ended.
     pub(crate) fn note_end(&mut self, guest: &Guest, exit: MachineExit) {
         if let Some(boot) = self.record.boots.get_mut(guest.index()) {
             boot.exit = Some(exit.to_string());

@@ -53,7 +53,6 @@ impl Binaries {
         }
     }
 
-    /// Reads one binary.
     pub(crate) fn load(&self, name: &At<String>, images: Images) -> Result<Vec<u8>, Refused> {
         let path = self.path(&name.value);
         let bytes = read(&path, name)?;

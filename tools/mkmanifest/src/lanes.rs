@@ -35,7 +35,6 @@ pub(crate) fn check(manifest: &Manifest) -> Result<(), Refused> {
     check_exemption(manifest)
 }
 
-/// The listener of a lane, if it is granted.
 pub(crate) fn find(grants: &[Grant], lane: Lane) -> Option<&Grant> {
     grants
         .iter()

@@ -23,7 +23,6 @@ impl Refused {
         Self { at, fault }
     }
 
-    /// The refusal of a manifest file.
     pub(crate) fn of(self, file: &Path) -> ManifestError {
         ManifestError {
             file: file.to_owned(),
@@ -39,7 +38,6 @@ pub(crate) struct Table<'a> {
     entries: Vec<(String, Value<'a>)>,
 }
 
-/// One value of a manifest.
 #[derive(Clone)]
 pub(crate) struct Value<'a> {
     lines: &'a Lines,
@@ -111,12 +109,10 @@ impl<'a> Table<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// Where it stands.
     pub(crate) fn at(&self) -> &Location {
         &self.at
     }
 
-    /// A refusal of this very value.
     pub(crate) fn refuse(&self, fault: Fault) -> Refused {
         Refused::new(self.at.clone(), fault)
     }
@@ -126,13 +122,11 @@ impl<'a> Value<'a> {
         self.refuse(Fault::WrongType { expected, found })
     }
 
-    /// A text.
     pub(crate) fn string(&self) -> Result<At<String>, Refused> {
         let text = self.as_str().ok_or_else(|| self.wrong_type("text"))?;
         Ok(self.with(text.to_owned()))
     }
 
-    /// The text, if it is one.
     pub(crate) fn as_str(&self) -> Option<&'a str> {
         self.value.as_str()
     }
@@ -153,7 +147,6 @@ impl<'a> Value<'a> {
             .map_err(|_| self.refuse(Fault::NumberOutOfRange { range }))
     }
 
-    /// A TCP port.
     pub(crate) fn port(&self) -> Result<At<NonZeroU16>, Refused> {
         const RANGE: &str = "1 to 65535";
         let number = self.number_in(RANGE)?;
@@ -164,7 +157,6 @@ impl<'a> Value<'a> {
             .ok_or_else(|| self.refuse(Fault::NumberOutOfRange { range: RANGE }))
     }
 
-    /// A table.
     pub(crate) fn table(&self) -> Result<Table<'a>, Refused> {
         let table = self
             .value
@@ -193,7 +185,6 @@ impl<'a> Value<'a> {
             .collect())
     }
 
-    /// `value`, read from here.
     pub(crate) fn with<T>(&self, value: T) -> At<T> {
         At {
             value,

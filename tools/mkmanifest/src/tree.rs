@@ -17,7 +17,6 @@ pub(crate) enum BindingForm {
 
 /// A binary of the tree: its name, and its bytes or text where it has any.
 pub(crate) struct BinaryEntry {
-    /// Name.
     pub(crate) name: String,
     /// Bytes, or text in the published `hex:` form.
     pub(crate) data: Option<CueValue>,

@@ -9,7 +9,6 @@ use crate::reservation::IngressReservation;
 use crate::units::{Bytes, IngressFootprint, Instant};
 
 impl<'a> Explorer<'a> {
-    /// What a step makes of a world.
     pub(super) fn take(&mut self, world: &World<'a>, step: Move) -> World<'a> {
         let mut next = world.clone();
         match step {

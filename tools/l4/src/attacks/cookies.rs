@@ -11,7 +11,6 @@ const REPLAYED: usize = 64;
 /// Acknowledgements that are invented.
 const FORGED: usize = 5_000;
 
-/// Carries it out.
 pub(super) fn attack(attacker: &mut Attacker, session: &mut Session<'_>) -> Result<(), Failure> {
     let flows = attacker.open_all(REPLAYED)?;
     attacker.reset(&flows)?;

@@ -53,7 +53,6 @@ enum Before {
     Hole,
 }
 
-/// Carries it out.
 pub(super) fn attack(attacker: &mut Attacker, session: &mut Session<'_>) -> Result<(), Failure> {
     for before in [Before::Nothing, Before::FullAndEnded, Before::Hole] {
         for kind in KINDS {

@@ -15,7 +15,6 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Segments that would each be challenged.
 const PROVOCATIONS: u32 = 2_000;
 
-/// Carries it out.
 pub(super) fn attack(attacker: &mut Attacker, session: &mut Session<'_>) -> Result<(), Failure> {
     for (what, off, challenges) in [
         ("a reset one past what is expected", 1, 1),

@@ -33,7 +33,6 @@ pub(crate) type Fill = (
     fn(&mut Attacker) -> Result<Vec<Flow>, Failure>,
 );
 
-/// Every attack.
 pub(crate) const ALL: [Attack; 4] = [
     ("the window's edges", edges::attack),
     ("resets and requests inside a live connection", live::attack),
@@ -41,7 +40,6 @@ pub(crate) const ALL: [Attack; 4] = [
     ("replayed and forged cookies", cookies::attack),
 ];
 
-/// The hostile peer.
 pub(crate) struct Attacker {
     peer: Peer,
     next_port: u16,
@@ -72,7 +70,6 @@ impl Attacker {
         Flow::new(port, isn)
     }
 
-    /// That many open connections.
     pub(crate) fn open_all(&mut self, count: usize) -> Result<Vec<Flow>, Failure> {
         let flows = (0..count).map(|_| self.fresh()).collect();
         let open = self.peer.connect_all(flows)?;
@@ -96,7 +93,6 @@ impl Attacker {
         Ok(status)
     }
 
-    /// Sends a segment.
     pub(crate) fn send(&mut self, segment: &Segment) -> Result<(), Failure> {
         self.peer.send(segment)
     }

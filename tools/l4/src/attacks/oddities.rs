@@ -30,7 +30,6 @@ const UNSOUND: [&[u8]; 5] = [
     &[255, 255, 255, 255],
 ];
 
-/// Carries it out.
 pub(super) fn attack(attacker: &mut Attacker, session: &mut Session<'_>) -> Result<(), Failure> {
     for (what, options) in SOUND {
         let mut flow = attacker.fresh();

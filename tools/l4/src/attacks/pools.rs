@@ -6,7 +6,6 @@ use crate::failure::Failure;
 use crate::frames::{Flags, Flow};
 use crate::http;
 
-/// Every fill.
 pub(crate) const ALL: [Fill; 7] = [
     ("the backlog", backlog),
     ("sockets and permits", sockets),

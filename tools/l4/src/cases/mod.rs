@@ -53,19 +53,14 @@ pub(crate) enum Need {
     Programs(&'static [&'static str]),
 }
 
-/// One case.
 pub(crate) struct Case {
     /// Its name on the command line.
     pub(crate) name: &'static str,
     /// What it shows, in one line.
     pub(crate) title: &'static str,
-    /// Which run it belongs to.
     pub(crate) suite: Suite,
-    /// What it needs.
     pub(crate) need: Need,
-    /// What its traffic goes over.
     pub(crate) wires: Wires,
-    /// Carries it through.
     pub(crate) run: fn(&mut Session<'_>) -> Result<(), Failure>,
     /// How its assertions are shown to be able to fail.
     pub(crate) controls: &'static [Control],
@@ -74,11 +69,8 @@ pub(crate) struct Case {
 /// A run of a case on something deliberately broken. It succeeds when the named check
 /// fails.
 pub(crate) struct Control {
-    /// Its name.
     pub(crate) name: &'static str,
-    /// What is broken.
     pub(crate) breaks: &'static str,
-    /// How.
     pub(crate) sabotage: Sabotage,
     /// Words of a check that must then fail.
     pub(crate) must_fail: &'static str,

@@ -12,12 +12,9 @@ use crate::record::{Outcome, Record, Verdict};
 use crate::session::{Bench, Session};
 use crate::wire::Wire;
 
-/// One case over one wire.
 #[derive(Clone, Copy)]
 pub(crate) struct CaseOnWire {
-    /// The case.
     pub(crate) case: &'static Case,
-    /// The wire.
     pub(crate) wire: Wire,
 }
 

@@ -7,7 +7,6 @@ use mkmanifest::say;
 use crate::cases::{self, Need, Suite};
 use crate::wire::Wires;
 
-/// Prints them.
 pub(crate) fn execute() -> ExitCode {
     for case in cases::ALL {
         let suite = match case.suite {

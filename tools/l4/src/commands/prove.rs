@@ -55,7 +55,6 @@ enum Which {
 }
 
 impl Prove {
-    /// Runs the chosen cases.
     pub(crate) fn execute(&self, artefacts: Artefacts) -> ExitCode {
         match self.run(artefacts) {
             Ok(true) => ExitCode::SUCCESS,

@@ -32,7 +32,6 @@ pub(crate) enum Sources {
 }
 
 impl Kind {
-    /// Its name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::SpoofedSyn => "spoofed SYN flood",

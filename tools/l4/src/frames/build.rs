@@ -49,21 +49,15 @@ pub(crate) struct Segment {
     pub(crate) from: (Ipv4Addr, u16),
     /// IPv4 destination and port.
     pub(crate) to: (Ipv4Addr, u16),
-    /// Sequence number.
     pub(crate) sequence: u32,
-    /// Acknowledgement number.
     pub(crate) acknowledgement: u32,
-    /// Flags.
     pub(crate) flags: Flags,
-    /// Window.
     pub(crate) window: u16,
-    /// Urgent pointer.
     pub(crate) urgent: u16,
     /// Options, padded to words here.
     pub(crate) options: Vec<u8>,
     /// IPv4's word of flags and fragment offset.
     pub(crate) fragment: u16,
-    /// Payload.
     pub(crate) payload: Vec<u8>,
 }
 
@@ -111,7 +105,6 @@ fn length(bytes: usize) -> [u8; 2] {
 }
 
 impl Segment {
-    /// The whole frame.
     pub(crate) fn frame(&self) -> Vec<u8> {
         let packet = self.packet();
         let mut frame = Vec::with_capacity(14 + packet.len());
@@ -122,7 +115,6 @@ impl Segment {
         frame
     }
 
-    /// The IPv4 packet.
     pub(crate) fn packet(&self) -> Vec<u8> {
         let tcp = self.tcp();
         let mut ip = vec![0x45, 0];

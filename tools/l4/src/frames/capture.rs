@@ -17,7 +17,6 @@ const FRAME_HEAD_BYTES: usize = 16;
 pub(crate) struct Captured {
     /// By the emulator's clock.
     pub(crate) at: Duration,
-    /// The segment.
     pub(crate) segment: Segment,
 }
 

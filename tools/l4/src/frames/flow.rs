@@ -174,7 +174,6 @@ fn is_whole(answer: &[u8]) -> bool {
     length.is_some_and(|length: usize| body.len() >= length)
 }
 
-/// The status of a response.
 pub(crate) fn status(answer: &[u8]) -> Option<u16> {
     let code = answer.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
     std::str::from_utf8(code).ok()?.parse().ok()

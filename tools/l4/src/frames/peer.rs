@@ -106,7 +106,6 @@ impl Peer {
         Ok(true)
     }
 
-    /// Sends a segment.
     pub(crate) fn send(&mut self, segment: &Segment) -> Result<(), Failure> {
         self.send_frame(&segment.frame())
     }

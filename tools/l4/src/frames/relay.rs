@@ -23,7 +23,6 @@ pub(crate) struct Badness {
     pub(crate) overtaken: usize,
 }
 
-/// What the wire did.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     passed: AtomicU64,

@@ -2,18 +2,14 @@
 
 use std::fmt;
 
-/// One response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Response {
-    /// The status code.
     pub(crate) status: u16,
     /// Header names in lower case, with their values, in order.
     pub(crate) headers: Vec<(String, String)>,
-    /// The body.
     pub(crate) body: Vec<u8>,
 }
 
-/// What is wrong with a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed(pub(crate) String);
 
@@ -44,7 +40,6 @@ impl Response {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON.
     pub(crate) fn json(&self) -> Option<serde_json::Value> {
         serde_json::from_slice(&self.body).ok()
     }

@@ -18,7 +18,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts one exchange.
     pub(crate) fn count(&mut self, outcome: &Result<Response, Ending>) {
         match outcome {
             Ok(response) => self.status(response.status, 1),
@@ -26,14 +25,12 @@ impl Tally {
         }
     }
 
-    /// Counts `count` responses of one status.
     pub(crate) fn status(&mut self, status: u16, count: u64) {
         if count > 0 {
             *self.statuses.entry(status).or_default() += count;
         }
     }
 
-    /// Adds another client's counts.
     pub(crate) fn add(&mut self, other: &Self) {
         for (status, count) in &other.statuses {
             self.status(*status, *count);
@@ -43,12 +40,10 @@ impl Tally {
         }
     }
 
-    /// Responses of one status.
     pub(crate) fn of(&self, status: u16) -> u64 {
         self.statuses.get(&status).copied().unwrap_or_default()
     }
 
-    /// All responses.
     pub(crate) fn responses(&self) -> u64 {
         self.statuses.values().sum()
     }

@@ -99,7 +99,6 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Connects.
     pub(crate) fn connect(address: SocketAddr) -> Result<Self, Ending> {
         let stream = dial(address).map_err(|error| Ending::from_error(&error, false))?;
         let set = stream
@@ -120,7 +119,6 @@ impl Wire {
             .map_err(|error| Ending::from_error(&error, false))
     }
 
-    /// Ends the sending half.
     pub(crate) fn finish_sending(&self) {
         drop(self.stream.shutdown(Shutdown::Write));
     }

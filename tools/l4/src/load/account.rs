@@ -106,7 +106,6 @@ impl Lanes {
         lanes.iter().find(named)?.get(counter)?.as_u64()
     }
 
-    /// The answer.
     pub(crate) fn json(&self) -> &Value {
         &self.0
     }

@@ -5,18 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Whether to stop.
 #[derive(Clone, Default)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Whether the work was told to stop.
     pub(crate) fn is_told(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// Work that goes on.
 pub(crate) struct Background<T> {
     stop: Stop,
     thread: Option<JoinHandle<T>>,
@@ -33,7 +30,6 @@ impl<T: Default + Send + 'static> Background<T> {
         }
     }
 
-    /// Stops the work and tells what it gave.
     pub(crate) fn finish(mut self) -> T {
         self.end().unwrap_or_default()
     }

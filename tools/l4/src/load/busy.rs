@@ -10,7 +10,6 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
-    /// Begins it.
     pub(crate) fn start() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let spin = |stop: &crate::load::background::Stop| {

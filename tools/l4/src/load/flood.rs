@@ -16,18 +16,14 @@ pub(crate) enum Reuse {
     KeepAlive,
 }
 
-/// A flood.
 #[derive(Clone, Debug)]
 pub(crate) struct Flood {
-    /// Where to.
     pub(crate) address: SocketAddr,
     /// The request's exact bytes.
     pub(crate) request: Vec<u8>,
     /// Clients at the same time, a thread each.
     pub(crate) clients: usize,
-    /// Requests of each client.
     pub(crate) requests_each: usize,
-    /// How connections are used.
     pub(crate) reuse: Reuse,
     /// No request is started after this.
     pub(crate) time_max: Duration,
@@ -39,14 +35,11 @@ pub(crate) struct Flood {
 /// The longest that a flood may take which ends by itself: a busy host may be slow at it.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
-/// What a flood saw.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flooded {
-    /// Counts.
     pub(crate) tally: Tally,
     /// Latencies of the answered requests.
     pub(crate) latencies: Quantiles,
-    /// How long it took.
     pub(crate) took: Duration,
 }
 
@@ -64,12 +57,10 @@ impl Flood {
         }
     }
 
-    /// Carries it through.
     pub(crate) fn run(&self) -> Flooded {
         self.until(&Stop::default())
     }
 
-    /// Carries it on until it is told to stop.
     pub(crate) fn start(self) -> Background<Flooded> {
         Background::start(move |stop| self.until(stop))
     }

@@ -24,7 +24,6 @@ const A_THREAD: usize = 1_000;
 /// Single packets a second: about a third of what the emulated NIC can take at all.
 const PACKET_RATE: u32 = 15_000;
 
-/// What makes a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Load {
     /// So many kept connections of `wrk`, each with one request after the other.
@@ -82,9 +81,7 @@ impl Site {
 pub(crate) struct Carried {
     /// Answers that its clients have read.
     pub(crate) tally: Tally,
-    /// What slow clients saw.
     pub(crate) slowed: Slowed,
-    /// What `slowhttptest` reports.
     pub(crate) report: Report,
     /// Packets that the wire took.
     pub(crate) packets: u64,
@@ -198,7 +195,6 @@ impl Load {
         })
     }
 
-    /// Carries it on for `time`.
     pub(crate) fn carry_on(self, site: &Site, time: Duration) -> Result<Carried, Failure> {
         let going = self.begin(site, time)?;
         if matches!(going, Going::Clients(_)) {

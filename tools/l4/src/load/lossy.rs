@@ -18,9 +18,7 @@ const ATTEMPTS: usize = 6;
 pub(crate) struct Reading {
     /// Clients at the same time.
     pub(crate) clients: usize,
-    /// Rounds of each.
     pub(crate) rounds: usize,
-    /// The pages.
     pub(crate) pages: &'static [&'static str],
 }
 

@@ -25,15 +25,11 @@ pub(crate) struct Sample {
     pub(crate) healthy: bool,
 }
 
-/// A prober that runs.
 pub(crate) struct Prober(Background<Probed>);
 
-/// What a prober saw.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Probed {
-    /// Every probe.
     pub(crate) samples: Vec<Sample>,
-    /// Counts.
     pub(crate) tally: Tally,
 }
 
@@ -63,7 +59,6 @@ impl Prober {
         }))
     }
 
-    /// Stops probing and tells what was seen.
     pub(crate) fn finish(self) -> Probed {
         self.0.finish()
     }
@@ -94,7 +89,6 @@ impl Probed {
         );
     }
 
-    /// Latencies of the healthy ones.
     pub(crate) fn latencies(&self) -> Quantiles {
         let healthy = self.samples.iter().filter(|sample| sample.healthy);
         Quantiles::of(healthy.map(|sample| sample.took).collect())

@@ -10,13 +10,11 @@ pub(crate) struct Quantiles {
 }
 
 impl Quantiles {
-    /// Sorts the samples.
     pub(crate) fn of(mut samples: Vec<Duration>) -> Self {
         samples.sort_unstable();
         Self { sorted: samples }
     }
 
-    /// The number of samples.
     pub(crate) fn len(&self) -> usize {
         self.sorted.len()
     }
@@ -27,7 +25,6 @@ impl Quantiles {
         self.sorted.get(rank).copied().unwrap_or_default()
     }
 
-    /// The largest sample.
     pub(crate) fn max(&self) -> Duration {
         self.sorted.last().copied().unwrap_or_default()
     }

@@ -20,7 +20,6 @@ const PACE: Duration = Duration::from_millis(100);
 /// Counters by name at one time.
 type Sample = (f64, BTreeMap<String, f64>);
 
-/// A sampler that runs.
 pub(crate) struct Sampler(Background<Sampled>);
 
 /// What was sampled, and the counts of the sampler's own requests.
@@ -31,7 +30,6 @@ pub(crate) struct Sampled {
 }
 
 impl Sampler {
-    /// Starts sampling.
     pub(crate) fn start(public: SocketAddr) -> Self {
         Self::resume(public, Instant::now())
     }
@@ -97,7 +95,6 @@ fn counters(json: &Value) -> BTreeMap<String, f64> {
 }
 
 impl Sampled {
-    /// Charts what was seen.
     pub(crate) fn chart(&self, session: &mut Session<'_>) {
         // Nothing refused is no chart.
         for chart in self

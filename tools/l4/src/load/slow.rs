@@ -27,10 +27,8 @@ pub(crate) enum Slowness {
 }
 
 impl Slowness {
-    /// Every kind.
     pub(crate) const ALL: [Self; 4] = [Self::Head, Self::Body, Self::Read, Self::Silent];
 
-    /// Its name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Head => "slow head",
@@ -58,10 +56,8 @@ impl Slowness {
 /// no more, for what the host holds of its requests is served long after it has gone.
 const PAGES: usize = 700;
 
-/// What slow clients saw.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Slowed {
-    /// Connections made.
     pub(crate) opened: u64,
     /// Connections that the server ended.
     pub(crate) closed: u64,
@@ -70,7 +66,6 @@ pub(crate) struct Slowed {
 }
 
 impl Slowed {
-    /// Adds what others saw.
     pub(crate) fn add(&mut self, other: &Self) {
         self.opened += other.opened;
         self.closed += other.closed;

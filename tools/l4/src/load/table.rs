@@ -26,14 +26,12 @@ pub(crate) enum Of {
     PacketFloods,
 }
 
-/// A load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     /// Its name in checks and reports.
     pub(crate) name: &'static str,
     /// Whose it is.
     of: Of,
-    /// What makes it.
     pub(crate) load: Load,
 }
 

@@ -25,11 +25,8 @@ const IDLE_FOR: Duration = Duration::from_secs(12);
 const GAP_OUTSIDE: Duration = Duration::from_secs(5);
 const GAP_INSIDE: Duration = Duration::from_secs(1);
 
-/// What both probes saw.
 pub(crate) struct Watched {
-    /// From outside.
     pub(crate) outside: Probed,
-    /// From inside.
     pub(crate) inside: Reply,
     /// What the host gave QEMU of the processor time that it asked for.
     shares: Shares,

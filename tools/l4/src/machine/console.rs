@@ -7,7 +7,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// One line of the console.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     /// Time since the emulator was started.

@@ -32,7 +32,6 @@ use crate::machine::spec::{Interrupts, MachineSpec};
 /// How long QEMU may take to start, to speak or to be gone. Generous: shared machines stall.
 const SOON: Duration = Duration::from_secs(60);
 
-/// A running machine.
 pub(crate) struct Machine {
     child: Arc<Mutex<Child>>,
     overdue: Arc<AtomicBool>,
@@ -188,7 +187,6 @@ impl Machine {
         Ok(self.ended)
     }
 
-    /// The console.
     pub(crate) fn console(&self) -> &Console {
         &self.console
     }
@@ -322,7 +320,6 @@ impl Machine {
         })
     }
 
-    /// Ends QEMU now.
     pub(crate) fn kill(&mut self) {
         if self.ended.is_none() {
             let mut child = lock(&self.child);

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::lane::Lane;
 
-/// Where a host port comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum HostPort {
     /// Any free one, chosen at each boot.
@@ -74,9 +73,7 @@ pub(crate) enum Filter {
 /// One NIC: PCI order is the order in the list, numbered from 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Nic {
-    /// What stands behind it.
     pub(crate) backend: Backend,
-    /// What is between.
     pub(crate) between: Between,
     /// What is done with its frames.
     pub(crate) filters: Vec<Filter>,
@@ -89,7 +86,6 @@ pub(crate) fn guest_ip(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, number.saturating_add(1), 15)
 }
 
-/// The address of its gateway.
 pub(crate) fn gateway_ip(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, number.saturating_add(1), 2)
 }

@@ -18,7 +18,6 @@ pub(crate) struct Reserved {
 }
 
 impl Reserved {
-    /// Reserves a port for a TCP listener.
     pub(crate) fn tcp() -> Result<Self, Failure> {
         Self::listen_on(0).map_err(|error| Failure::host("reserving a port", error))
     }
@@ -39,7 +38,6 @@ impl Reserved {
         })
     }
 
-    /// Reserves a port for a UDP socket.
     pub(crate) fn udp() -> Result<Self, Failure> {
         Self::keep(Socket::new(Domain::IPV4, Type::DGRAM, None), |socket| {
             let address = loopback(socket, 0)?;

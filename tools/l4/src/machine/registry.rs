@@ -12,7 +12,6 @@ fn running() -> MutexGuard<'static, Vec<Pid>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes an emulator that was just started.
 pub(crate) fn note(child: &Child) {
     running().push(Pid::from_child(child));
 }
@@ -23,7 +22,6 @@ pub(crate) fn forget(child: &Child) {
     running().retain(|pid| *pid != gone);
 }
 
-/// Ends every emulator that still runs.
 pub(crate) fn end_all() {
     for pid in running().drain(..) {
         // One that has just ended by itself cannot be ended again.
@@ -31,7 +29,6 @@ pub(crate) fn end_all() {
     }
 }
 
-/// Ends every emulator when the harness panics.
 pub(crate) fn end_all_on_panic() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -53,7 +53,6 @@ impl Waited {
 pub(crate) struct Watch(Background<Shares>);
 
 impl Watch {
-    /// Starts reading.
     pub(crate) fn start(process: u32) -> Self {
         let begun = Instant::now();
         Self(Background::start(move |stop| {
@@ -67,7 +66,6 @@ impl Watch {
         }))
     }
 
-    /// Stops reading and tells what was read.
     pub(crate) fn finish(self) -> Shares {
         self.0.finish()
     }

@@ -29,20 +29,13 @@ pub(crate) enum Interrupts {
     HarnessAlone,
 }
 
-/// A machine to boot.
 #[derive(Clone, Debug)]
 pub(crate) struct MachineSpec {
-    /// The emulator's program.
     pub(crate) emulator: OsString,
-    /// How it executes guest code.
     pub(crate) accel: Accel,
-    /// The harness kernel.
     pub(crate) kernel: PathBuf,
-    /// The boot package.
     pub(crate) package: PathBuf,
-    /// Guest RAM.
     pub(crate) memory_mib: u32,
-    /// What is taken away from it.
     pub(crate) less: Less,
     /// NICs in PCI order.
     pub(crate) nics: Vec<Nic>,
@@ -50,7 +43,6 @@ pub(crate) struct MachineSpec {
     pub(crate) serial_log: PathBuf,
     /// The machine is ended when it outlives this.
     pub(crate) time_limit: Duration,
-    /// Who hears a Ctrl-C.
     pub(crate) interrupts: Interrupts,
     /// Called for each console line as it comes.
     pub(crate) echo: Option<fn(&Line)>,

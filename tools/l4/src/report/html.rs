@@ -9,7 +9,6 @@ use crate::report::junit::escape;
 use crate::report::probes;
 use crate::session::Bench;
 
-/// Renders the page.
 pub(crate) fn render(bench: &Bench, versions: &Versions, outcomes: &[Outcome]) -> String {
     let mut page = Page(String::new());
     page.add(format_args!(

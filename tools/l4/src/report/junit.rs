@@ -20,7 +20,6 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
-/// Renders the file.
 pub(crate) fn render(outcomes: &[Outcome]) -> String {
     let failures = outcomes
         .iter()

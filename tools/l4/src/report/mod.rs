@@ -24,7 +24,6 @@ struct Run<'run> {
     outcomes: &'run [Outcome],
 }
 
-/// Writes every file of the report.
 pub(crate) fn write(bench: &Bench, outcomes: &[Outcome]) -> Result<(), Failure> {
     let versions = versions::collect(bench);
     let run = Run {

@@ -4,7 +4,6 @@
 
 use crate::record::{Outcome, ProbeRow, Side};
 
-/// The columns' titles.
 pub(crate) const TITLES: [&str; 11] = [
     "probe", "answered", "p50 ms", "p90 ms", "p99 ms", "max ms", "gap ms", "p50 x", "p90 x",
     "p99 x", "host %",

@@ -20,13 +20,10 @@ const GRACE: Duration = Duration::from_secs(120);
 pub(crate) struct Finished {
     /// Its exit code; `None` after a signal.
     pub(crate) code: Option<i32>,
-    /// Its output.
     pub(crate) stdout: String,
-    /// Its errors.
     pub(crate) stderr: String,
 }
 
-/// A failure of a program.
 pub(crate) fn failed(program: &str, cause: impl Into<String>) -> Failure {
     Failure::Tool {
         program: program.to_owned(),

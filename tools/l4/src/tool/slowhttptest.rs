@@ -10,7 +10,6 @@ use crate::tool::{GRACE, failed, run};
 /// How long the tool's own probe waits before it calls the server unavailable.
 const PROBE_SECONDS: &str = "10";
 
-/// What it is slow at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Heads that never end.
@@ -42,7 +41,6 @@ impl Mode {
     }
 }
 
-/// What it reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     /// The most connections that it had open.

@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::failure::Failure;
 use crate::tool::{GRACE, failed, run};
 
-/// What `wrk` reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Report {
     /// Responses read.
@@ -17,9 +16,7 @@ pub(crate) struct Report {
     pub(crate) unsuccessful: u64,
     /// Connections that could not be made.
     pub(crate) connect_errors: u64,
-    /// Reads that failed.
     pub(crate) read_errors: u64,
-    /// Writes that failed.
     pub(crate) write_errors: u64,
     /// Requests that took longer than two seconds.
     pub(crate) timeouts: u64,
@@ -60,7 +57,6 @@ impl Report {
     }
 }
 
-/// Loads `target` over that many connections.
 pub(crate) fn load(
     address: SocketAddr,
     target: &str,

@@ -16,9 +16,7 @@ pub(crate) use counts::{ClientCounts, Counting};
 /// A booted guest on trial. Its parts are public, so that a case can load the guest while it
 /// writes into the record.
 pub(crate) struct Trial<'session, 'bench> {
-    /// Keeps the record.
     pub(crate) session: &'session mut Session<'bench>,
-    /// What is on trial.
     pub(crate) guest: Guest,
     /// What its clients saw; the ledger's counts are compared with them at the end.
     pub(crate) clients: ClientCounts,

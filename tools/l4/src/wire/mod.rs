@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::child;
 
-/// A wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Wire {

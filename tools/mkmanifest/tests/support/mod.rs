@@ -53,7 +53,6 @@ pub(crate) fn check(text: &str) -> Result<Manifest, String> {
     Ok(manifest)
 }
 
-/// The whole text of a refusal.
 pub(crate) fn refusal(text: &str) -> String {
     match check(text) {
         Ok(_) => panic!("this manifest was accepted:\n{text}"),
