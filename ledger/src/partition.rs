@@ -134,6 +134,9 @@ impl Partition {
     }
 
     /// Whether `amount` more for `lane` fits.
+    ///
+    /// The lane's own ceiling is looked at before the pool, so that a lane which fills itself
+    /// is told so even while the pool is full as well: whose doing it is decides the status.
     #[inline]
     pub(crate) fn check(&self, lane: Lane, amount: u64) -> Result<(), Full> {
         let Holding {

@@ -66,7 +66,9 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> IdentityTable<I, IDENTITIES> 
         Place::Full
     }
 
-    /// Empties a place and moves later lines back over it where their search needs that.
+    /// Empties a place and moves later lines back over it where their search needs that. A mark
+    /// in the emptied place would do as well, once; a table that identities come and go in would
+    /// fill with marks, and each search would then read all of it.
     pub(super) fn remove(&self, place: usize) {
         let mut hole = place;
         let mut next = Self::after(hole);

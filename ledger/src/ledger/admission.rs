@@ -64,6 +64,11 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
     }
 
     /// Every check in its order. Where the request goes if it passes them all.
+    ///
+    /// The cheapest come first, because a flood is refused far more often than it is served:
+    /// the rate is one comparison with a time that was worked out when the last token was taken.
+    /// And what only this lane or this connection can have caused comes before what others may
+    /// have: a caller that is told 429 can do something about it, one that is told 503 cannot.
     #[inline]
     fn check(&self, connection: &ConnectionUse, asked: &Asked) -> Result<State, IngressOverload> {
         let lane = connection.lane();

@@ -7,7 +7,9 @@
 //!     |                   +---------> Expired ------------------------+
 //!     +---- admit with a slot ------> Serving            release
 //! ```
-//! Queues are doubly linked through the entries, so that every operation is O(1). Entries
+//! Queues are doubly linked through the entries, so that every operation is O(1): a ring a lane
+//! would be simpler, but a client that leaves frees its ticket from the middle, and a flood of
+//! such clients would make a search of every departure. Entries
 //! past `fresh` were never used and are not linked into the free list: an empty table is a
 //! constant and needs no set-up.
 

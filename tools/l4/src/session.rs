@@ -287,6 +287,8 @@ impl<'bench> Session<'bench> {
             less,
             nics,
             serial_log: serial_log.clone(),
+            // Longer than the longest case, the soak. It is there for a harness that hangs, not
+            // for a guest: whatever a case waits for has a limit of its own.
             time_limit: Duration::from_secs(900),
             interrupts: Interrupts::Shared,
             echo: None,

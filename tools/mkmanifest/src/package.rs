@@ -148,7 +148,8 @@ fn encode(manifest: &Manifest, entries: Vec<BinaryEntry>) -> Result<Vec<u8>, Fau
     Ok(bytes)
 }
 
-/// Writes a message again as one segment, so that a kernel reads it where it lies.
+/// Writes a message again as one segment, so that a kernel reads it where it lies: a reader of
+/// several would have to copy them together, before there is any memory to copy to.
 fn one_segment(bytes: &[u8]) -> capos_config::Result<Vec<u8>> {
     let mut rest = bytes;
     let options = capos_config::default_reader_options();

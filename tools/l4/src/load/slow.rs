@@ -75,7 +75,8 @@ impl Slowed {
     }
 }
 
-/// Slow clients at work, in one thread.
+/// Slow clients at work, in one thread: with a thread each, a thousand of them would take the
+/// processor that the guest is measured on.
 pub(crate) struct SlowClients {
     work: Background<Slowed>,
     most: Arc<AtomicUsize>,

@@ -132,6 +132,7 @@ impl Nic {
             let id = format!("f{number}-{index},netdev={own}");
             args.extend(["-object".to_owned(), filter.argument(&id)]);
         }
+        // Without its option ROM, with which the BIOS would look for a boot server first.
         args.push("-device".into());
         args.push(format!(
             "virtio-net-pci,netdev={own},mac=52:54:00:00:00:{number:02x},romfile="

@@ -59,12 +59,19 @@ impl MachineSpec {
             Less::Memory(mib) => (mib, String::new()),
             Less::Processor(feature) => (self.memory_mib, format!(",-{feature}")),
         };
+        // `pc`, not `microvm`: the kernel finds its cards on PCI, as in a cloud, and counts its
+        // clock by a PIT, which `microvm` has only with an ACPI that hangs under TCG.
         push(&["-machine", "pc", "-accel", self.accel.name(), "-cpu"]);
         let processor = format!("{}{without}", self.accel.cpu());
         push(&[&processor, "-m", &format!("{memory_mib}M")]);
+        // Nothing that the host's QEMU is set up with is part of a proof.
         push(&["-nodefaults", "-no-user-config", "-display", "none"]);
+        // A triple fault ends the emulator: rebooting, it would pass for a slow boot. The
+        // terminal's Ctrl-C is the harness's to handle, see [`Interrupts`].
         push(&["-no-reboot", "-chardev", "stdio,id=com1,signal=off"]);
         push(&["-serial", "chardev:com1", "-chardev"]);
+        // The in-guest client is spoken to over a wire of its own: over the network it would
+        // need a lane, and be part of what it measures (docs/decisions/0006).
         push(&[&format!("socket,id=com2,path={}", control.display())]);
         push(&["-serial", "chardev:com2"]);
         push(&["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]);
