@@ -99,6 +99,22 @@ fn every_example_is_accepted() {
     }
 }
 
+/// What a recipe names is there; what it has the reader make stands in its code alone.
+#[test]
+fn every_file_that_the_recipes_name_exists() {
+    let text = read("CONTRIBUTING.md");
+    let prose: String = text.split("```").step_by(2).collect();
+    let mut names = 0;
+    for name in prose.split('`').skip(1).step_by(2) {
+        let is_path = name.contains('/') && !name.contains(' ');
+        if is_path {
+            assert!(root().join(name).exists(), "CONTRIBUTING.md names {name}");
+            names += 1;
+        }
+    }
+    assert!(names > 8, "only {names} names were looked at");
+}
+
 #[test]
 fn every_shipped_manifest_is_described() {
     let text = document("manifests.md");
