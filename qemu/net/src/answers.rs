@@ -6,7 +6,7 @@
 //! of one size and belong to whoever came last. In a flood an entry lives too
 //! short a time to be sent again, so that a flood is answered once a request.
 
-use crate::classify::Segment;
+use crate::classify::Arrival;
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
 use crate::ids::TransportId;
@@ -50,7 +50,7 @@ struct Place {
 struct Waiting {
     due: Instant,
     isn: u32,
-    request: Segment,
+    request: Arrival,
 }
 
 /// One transport's tables. Initial numbers are keyed hashes: nobody can aim at
@@ -75,7 +75,7 @@ impl Answers {
     }
 
     /// `request` was answered with the number `isn`.
-    fn note(&mut self, request: Segment, isn: u32, now: Instant) {
+    fn note(&mut self, request: Arrival, isn: u32, now: Instant) {
         if let Some(place) = self.place(isn) {
             let is_new = place.isn != isn || place.fate == Fate::Done;
             let fate = if is_new {
@@ -95,11 +95,11 @@ impl Answers {
         });
     }
 
-    /// An answer is acknowledged `now`: its round trip, if that is known.
-    fn acknowledged(&mut self, isn: u32, now: Instant) -> Option<Duration> {
+    /// An answer is acknowledged `now`: its round trip in nanoseconds, if that is known.
+    fn acknowledged(&mut self, isn: u32, now: Instant) -> Option<u64> {
         let place = self.place(isn).filter(|place| place.isn == isn)?;
         match core::mem::take(&mut place.fate) {
-            Fate::SentOnce(sent) => Some(now.since(sent)),
+            Fate::SentOnce(sent) => Some(now.nanos_since(sent)),
             Fate::SentAgain | Fate::Done => None,
         }
     }
@@ -112,7 +112,7 @@ impl Answers {
     }
 
     /// The next answer to send again at `now`, and when the one after it is.
-    fn next_repeat(&mut self, now: Instant) -> Result<(Segment, u32), Option<Instant>> {
+    fn next_repeat(&mut self, now: Instant) -> Result<(Arrival, u32), Option<Instant>> {
         while let Some(&first) = self.waiting.front() {
             let is_open = self.is_open(first.isn);
             if is_open && first.due > now {
@@ -132,7 +132,7 @@ impl Answers {
 
 impl<D: FrameDevice> NetStack<D> {
     /// Sends the answer to a connection request; false without room for it.
-    pub(crate) fn send_answer(&mut self, port: PortIndex, request: &Segment, isn: u32) -> bool {
+    pub(crate) fn send_answer(&mut self, port: PortIndex, request: &Arrival, isn: u32) -> bool {
         let window = u16::try_from(self.config.rx_bytes).unwrap_or(u16::MAX);
         let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
             return false;
@@ -152,7 +152,7 @@ impl<D: FrameDevice> NetStack<D> {
     }
 
     /// Remembers that `request` was answered with the initial number `isn`.
-    pub(crate) fn note_answer(&mut self, port: PortIndex, request: &Segment, isn: u32) {
+    pub(crate) fn note_answer(&mut self, port: PortIndex, request: &Arrival, isn: u32) {
         let now = self.now;
         if let Some(answers) = self.answers_of(self.transport_of(port)) {
             answers.note(*request, isn, now);
@@ -216,12 +216,12 @@ impl<D: FrameDevice> NetStack<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classify::{Flags, SegmentKind};
     use crate::flow::FlowKey;
+    use crate::segment::{Flags, Segment};
     use core::net::Ipv4Addr;
     use smoltcp::wire::EthernetAddress;
 
-    fn request() -> Segment {
+    fn request() -> Arrival {
         let key = FlowKey {
             port: PortIndex(0),
             local: Ipv4Addr::LOCALHOST,
@@ -229,14 +229,16 @@ mod tests {
             remote: Ipv4Addr::LOCALHOST,
             remote_port: 2,
         };
-        Segment {
-            key,
-            kind: SegmentKind::Request,
+        let segment = Segment {
+            flags: Flags::SYN,
             sequence: 1,
             acknowledgement: 0,
-            flags: Flags::SYN,
-            text_bytes: 0,
             window: 0,
+            text_bytes: 0,
+        };
+        Arrival {
+            key,
+            segment,
             sender: EthernetAddress([0; 6]),
         }
     }
@@ -255,7 +257,7 @@ mod tests {
         for (isn, millis) in [(7, 1), (8, 2), (8, 3), (9, 1), (9 + 128, 2)] {
             answers.note(request(), isn, at(millis));
         }
-        let four = Duration::from_millis(4);
+        let four = 4_000_000;
         assert_eq!(answers.acknowledged(7, at(5)), Some(four));
         assert_eq!(answers.acknowledged(7, at(6)), None);
         assert_eq!(

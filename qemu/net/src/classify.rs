@@ -4,6 +4,7 @@
 //! segment's answer names the flow that the full parser will name).
 
 use crate::flow::{FlowKey, PortIndex};
+use crate::segment::Segment;
 use core::net::Ipv4Addr;
 use smoltcp::phy::Medium;
 use smoltcp::wire::{
@@ -26,78 +27,13 @@ impl Receiver {
     }
 }
 
-/// A TCP segment's fields that choose its handler.
+/// A TCP segment that came in, and whose it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Segment {
+pub(crate) struct Arrival {
     pub(crate) key: FlowKey,
-    pub(crate) kind: SegmentKind,
-    /// Sequence number of its first byte, or of its SYN.
-    pub(crate) sequence: u32,
-    /// Acknowledgement number; meaningless without its flag.
-    pub(crate) acknowledgement: u32,
-    pub(crate) flags: Flags,
-    /// Bytes of text.
-    pub(crate) text_bytes: u16,
-    /// Its window, unscaled.
-    pub(crate) window: u16,
+    pub(crate) segment: Segment,
     /// Hardware address of the sender; zero inside a loop.
     pub(crate) sender: EthernetAddress,
-}
-
-impl Segment {
-    /// Numbers that it takes: its text, its SYN and its FIN (SEG.LEN).
-    pub(crate) fn length(&self) -> u32 {
-        self.flags.length(self.text_bytes)
-    }
-}
-
-/// The flags of a TCP header that a connection's state depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Flags(pub(crate) u8);
-
-impl Flags {
-    /// Where they stand in a TCP header.
-    pub(crate) const AT: usize = 13;
-    pub(crate) const FIN: Self = Self(0x01);
-    pub(crate) const SYN: Self = Self(0x02);
-    pub(crate) const RST: Self = Self(0x04);
-    pub(crate) const ACK: Self = Self(0x10);
-
-    /// Whether `flag` is set.
-    pub(crate) const fn has(self, flag: Self) -> bool {
-        self.0 & flag.0 != 0
-    }
-
-    /// Numbers that a segment with these flags and so much text takes.
-    pub(crate) fn length(self, text_bytes: u16) -> u32 {
-        u32::from(text_bytes)
-            .wrapping_add(u32::from(self.has(Self::SYN)))
-            .wrapping_add(u32::from(self.has(Self::FIN)))
-    }
-
-    fn kind(self) -> SegmentKind {
-        if self.has(Self::RST) {
-            return SegmentKind::Reset;
-        }
-        match (self.has(Self::SYN), self.has(Self::ACK)) {
-            (true, false) if !self.has(Self::FIN) => SegmentKind::Request,
-            (false, true) => SegmentKind::Acknowledgement,
-            _ => SegmentKind::Other,
-        }
-    }
-}
-
-/// What a segment can mean to a flow that is not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SegmentKind {
-    /// SYN alone: a connection request.
-    Request,
-    /// ACK without SYN or RST: may complete a handshake.
-    Acknowledgement,
-    /// RST: never answered.
-    Reset,
-    /// Anything else.
-    Other,
 }
 
 /// What a frame is.
@@ -109,7 +45,7 @@ pub(crate) enum Class {
     Fragment,
     Arp,
     Icmp,
-    Segment(Segment),
+    Segment(Arrival),
 }
 
 /// Classifies one frame of `receiver`'s medium.
@@ -173,8 +109,11 @@ fn segment(receiver: &Receiver, sender: EthernetAddress, ip: &Ipv4Packet<&[u8]>)
     if tcp.src_port() == 0 || tcp.dst_port() == 0 {
         return Class::Malformed;
     }
-    let flags = Flags(ip.payload().get(Flags::AT).copied().unwrap_or(0));
-    Class::Segment(Segment {
+    let text_bytes = u16::try_from(tcp.payload().len()).unwrap_or(u16::MAX);
+    let Some(segment) = Segment::read(ip.payload(), text_bytes) else {
+        return Class::Malformed;
+    };
+    Class::Segment(Arrival {
         key: FlowKey {
             port: receiver.port,
             local: ip.dst_addr(),
@@ -182,12 +121,7 @@ fn segment(receiver: &Receiver, sender: EthernetAddress, ip: &Ipv4Packet<&[u8]>)
             remote: ip.src_addr(),
             remote_port: tcp.src_port(),
         },
-        kind: flags.kind(),
-        sequence: tcp.seq_number().0.cast_unsigned(),
-        acknowledgement: tcp.ack_number().0.cast_unsigned(),
-        flags,
-        text_bytes: u16::try_from(tcp.payload().len()).unwrap_or(u16::MAX),
-        window: tcp.window_len(),
+        segment,
         sender,
     })
 }
@@ -195,6 +129,7 @@ fn segment(receiver: &Receiver, sender: EthernetAddress, ip: &Ipv4Packet<&[u8]>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::SegmentKind;
     use alloc::vec;
     use alloc::vec::Vec;
     use proptest::prelude::*;
@@ -236,15 +171,15 @@ mod tests {
 
     #[test]
     fn names_the_flow() {
-        let Class::Segment(segment) = class_with(|_| ()) else {
+        let Class::Segment(arrival) = class_with(|_| ()) else {
             panic!("not a segment")
         };
-        assert_eq!(segment.kind, SegmentKind::Request);
-        assert_eq!(segment.key.local_port, 8080);
-        assert_eq!(segment.key.remote, Ipv4Addr::new(10, 0, 2, 2));
-        assert_eq!(segment.key.remote_port, 0xC000);
-        assert_eq!(segment.sender.0[5], 9);
-        assert_eq!(segment.text_bytes, 0);
+        assert_eq!(arrival.segment.kind(), SegmentKind::Request);
+        assert_eq!(arrival.key.local_port, 8080);
+        assert_eq!(arrival.key.remote, Ipv4Addr::new(10, 0, 2, 2));
+        assert_eq!(arrival.key.remote_port, 0xC000);
+        assert_eq!(arrival.sender.0[5], 9);
+        assert_eq!(arrival.segment.text_bytes, 0);
     }
 
     #[test]
@@ -254,7 +189,7 @@ mod tests {
             f[17] += 5; // Two bytes of padding are no text.
             f[47] = 0x13;
         });
-        let Class::Segment(segment) = segment else {
+        let Class::Segment(Arrival { segment, .. }) = segment else {
             panic!("{segment:?}")
         };
         assert_eq!((segment.text_bytes, segment.length()), (5, 7));
@@ -302,7 +237,7 @@ mod tests {
     #[test]
     fn kinds_follow_the_flags() {
         let kind = |flags| match class_with(|f| f[47] = flags) {
-            Class::Segment(segment) => segment.kind,
+            Class::Segment(arrival) => arrival.segment.kind(),
             other => panic!("{other:?}"),
         };
         assert_eq!(kind(0x02), SegmentKind::Request);

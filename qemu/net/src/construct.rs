@@ -2,7 +2,7 @@
 //! taken here.
 
 use crate::account;
-use crate::adapter::{OneFrame, Traffic};
+use crate::adapter::{Framing, OneFrame};
 use crate::classify::Receiver;
 use crate::config::{
     FRAME_BYTES_MAX, LISTENERS_MAX, NetConfig, NicConfig, PORTS_MAX, TRANSPORTS_MAX,
@@ -35,6 +35,7 @@ impl<D: FrameDevice> NetStack<D> {
         let [low, high, ..] = start;
         let mut stack = Self {
             now: Instant::default(),
+            patience: config.silence_time.into(),
             ports: Vec::with_capacity(PORTS_MAX),
             transports: Vec::with_capacity(TRANSPORTS_MAX),
             listeners: Vec::with_capacity(LISTENERS_MAX),
@@ -146,12 +147,7 @@ impl<D: FrameDevice> NetStack<D> {
         };
         let mut config = Config::new(hardware);
         config.random_seed = siphash::hash(self.config.secret, [u64::from(index.0)]);
-        let mut device = OneFrame {
-            frame: None,
-            link: &mut link,
-            scratch: &mut self.scratch,
-            traffic: Traffic::default(),
-        };
+        let mut device = OneFrame::out(&mut link, Framing::Whole, &mut self.scratch);
         let mut interface = Interface::new(config, &mut device, self.now.wire());
         interface.update_ip_addrs(|addresses| {
             let added = addresses.push(IpCidr::Ipv4(subnet));

@@ -5,17 +5,19 @@
 //! connection answer at most twice a second, and a transport as often as its rate
 //! allows).
 
-use crate::adapter::{OneFrame, Traffic};
-use crate::classify::Segment;
+use crate::adapter::Traffic;
+use crate::classify::Arrival;
 use crate::config::FRAME_BYTES_MAX;
 use crate::device::FrameDevice;
+use crate::egress::Turn;
 use crate::flow::PortIndex;
 use crate::gate::{Gate, TextAfterEnd, Verdict};
+use crate::link::Outcome;
 use crate::numbers::View;
 use crate::replies::{self, PROBE_BYTES};
-use crate::slot::Slot;
+use crate::resend::Told;
+use crate::segment::Segment;
 use crate::stack::NetStack;
-use crate::wrote::Wrote;
 use core::time::Duration;
 
 /// Time between two challenges of one connection, so that one alone cannot use up
@@ -24,13 +26,13 @@ const CHALLENGE_GAP: Duration = Duration::from_millis(500);
 
 impl<D: FrameDevice> NetStack<D> {
     /// Does with a segment of the socket's connection what its gate says.
-    pub(crate) fn deliver(&mut self, port: PortIndex, index: u16, segment: &Segment, frame: &[u8]) {
+    pub(crate) fn deliver(&mut self, port: PortIndex, index: u16, arrival: &Arrival, frame: &[u8]) {
         let Some(slot) = self.pool.slot(index) else {
             return;
         };
-        match slot.gate.judge(slot.state(), segment) {
-            Verdict::Pass => self.hand_over(port, index, segment, frame),
-            Verdict::PassWithoutEnd => self.hand_over_without_end(port, index, segment, frame),
+        match slot.gate.judge(slot.state(), &arrival.segment) {
+            Verdict::Pass => self.hand_over(port, index, arrival, frame),
+            Verdict::PassWithoutEnd => self.hand_over_without_end(port, index, arrival, frame),
             Verdict::Drop => self.count(port, |counters| &mut counters.unacceptable),
             // What is answered without smoltcp's having seen it has to be sound.
             Verdict::Acknowledge | Verdict::Challenge if !self.is_sound(port, frame) => {
@@ -38,25 +40,22 @@ impl<D: FrameDevice> NetStack<D> {
             }
             Verdict::Acknowledge => {
                 self.count(port, |counters| &mut counters.unacceptable);
-                self.acknowledge(port, index, segment);
+                self.acknowledge(port, index, arrival);
             }
             Verdict::Challenge => {
                 self.count(port, |counters| &mut counters.unacceptable);
-                self.challenge(port, index, segment);
+                self.challenge(port, index, arrival);
             }
             Verdict::Refuse => self.refuse(port, frame),
         }
     }
 
     /// Gives a segment to smoltcp, and draws the consequences.
-    fn hand_over(&mut self, port: PortIndex, index: u16, segment: &Segment, frame: &[u8]) {
-        let Some(unacknowledged) = self.pool.slot(index).map(Slot::unacknowledged) else {
-            return;
-        };
-        self.feed_socket(port, index, segment, frame);
-        self.note_arrival(index, unacknowledged, segment);
+    fn hand_over(&mut self, port: PortIndex, index: u16, arrival: &Arrival, frame: &[u8]) {
+        let told = self.feed_socket(port, index, &arrival.segment, frame);
+        self.note_arrival(index, arrival, told);
         self.settle(index);
-        self.wants_transmit(index);
+        self.schedule(port, index, Turn::Heard);
     }
 
     /// RFC 9293, 3.10.7.4: what lies outside of the window is trimmed off, FIN
@@ -66,7 +65,7 @@ impl<D: FrameDevice> NetStack<D> {
         &mut self,
         port: PortIndex,
         index: u16,
-        segment: &Segment,
+        arrival: &Arrival,
         frame: &[u8],
     ) {
         let mut copy = [0; FRAME_BYTES_MAX];
@@ -79,13 +78,13 @@ impl<D: FrameDevice> NetStack<D> {
         };
         copied.copy_from_slice(frame);
         replies::without_end(at.receiver.medium, copied);
-        self.hand_over(port, index, segment, copied);
-        self.acknowledge(port, index, segment);
+        self.hand_over(port, index, arrival, copied);
+        self.acknowledge(port, index, arrival);
     }
 
-    /// Tells the sender of `segment` where its connection stands. smoltcp says it, in
+    /// Tells the sender of a segment where its connection stands. smoltcp says it, in
     /// answer to a probe, so that it knows what it has said.
-    fn acknowledge(&mut self, port: PortIndex, index: u16, segment: &Segment) {
+    fn acknowledge(&mut self, port: PortIndex, index: u16, arrival: &Arrival) {
         let Some(at) = self.ports.get(usize::from(port.0)) else {
             return;
         };
@@ -96,15 +95,15 @@ impl<D: FrameDevice> NetStack<D> {
         let probe = replies::probe(
             &mut bytes,
             &at.receiver,
-            segment,
+            arrival,
             numbers.expected(),
             numbers.acknowledgement_max(),
         );
-        self.feed_socket(port, index, segment, probe);
+        self.feed_socket(port, index, &arrival.segment, probe);
     }
 
     /// Acknowledges within the rates (RFC 5961, 7).
-    fn challenge(&mut self, port: PortIndex, index: u16, segment: &Segment) {
+    fn challenge(&mut self, port: PortIndex, index: u16, arrival: &Arrival) {
         let now = self.now;
         let transport = self.transport_of(port);
         let Some(slot) = self.pool.slot_mut(index) else {
@@ -118,7 +117,7 @@ impl<D: FrameDevice> NetStack<D> {
         if allowed {
             slot.quiet_until = now.after(CHALLENGE_GAP);
             self.count(port, |counters| &mut counters.challenges_sent);
-            self.acknowledge(port, index, segment);
+            self.acknowledge(port, index, arrival);
         } else {
             self.count(port, |counters| &mut counters.challenges_suppressed);
         }
@@ -126,24 +125,22 @@ impl<D: FrameDevice> NetStack<D> {
 
     /// Gives a frame to smoltcp together with the one socket that it is for: `segment`'s
     /// own, or one made for it.
-    fn feed_socket(&mut self, port: PortIndex, index: u16, segment: &Segment, frame: &[u8]) {
+    fn feed_socket(
+        &mut self,
+        port: PortIndex,
+        index: u16,
+        segment: &Segment,
+        frame: &[u8],
+    ) -> Told {
         let now = self.now.wire();
         let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
-            return;
+            return Told::Nothing;
         };
         let Some(slot) = self.pool.slot_mut(index) else {
-            return;
+            return Told::Nothing;
         };
         let before = View::of(slot.socket());
-        let mut device = OneFrame {
-            frame: Some(frame),
-            link: &mut at.link,
-            scratch: &mut self.scratch,
-            traffic: Traffic::default(),
-        };
-        at.interface
-            .poll_ingress_single(now, &mut device, &mut slot.set);
-        let traffic = device.traffic;
+        let traffic = at.take_in(now, frame, &mut self.scratch, &mut slot.set);
         let after = View::of(slot.socket());
         if slot.gate.heard(segment, before, after) == Err(TextAfterEnd) {
             // The stream that it means cannot be known.
@@ -151,15 +148,27 @@ impl<D: FrameDevice> NetStack<D> {
         }
         if traffic.sent | traffic.unsent != 0 {
             self.count_traffic(port, traffic);
-            self.note_written(index, traffic.wrote);
+            self.note_written(index, traffic);
+        }
+        if after.unacknowledged() < before.unacknowledged() {
+            Told::News
+        } else {
+            Told::Nothing
         }
     }
 
-    /// Tells a socket's gate what smoltcp wrote for it.
-    pub(crate) fn note_written(&mut self, index: u16, wrote: Option<Wrote>) {
-        let (Some(wrote), Some(slot)) = (wrote, self.pool.slot_mut(index)) else {
+    /// Tells a socket's gate what smoltcp wrote for it, and its recovery what was sent.
+    pub(crate) fn note_written(&mut self, index: u16, traffic: Traffic) {
+        let now = self.now;
+        let (Some((wrote, outcome)), Some(slot)) = (traffic.wrote, self.pool.slot_mut(index))
+        else {
             return;
         };
+        if outcome == Outcome::Queued
+            && let Some(recovery) = &mut slot.recovery
+        {
+            recovery.on_sent(now, &wrote);
+        }
         if slot.gate.sent(&wrote).is_err() {
             self.pool.fault();
         }

@@ -11,9 +11,8 @@
 //! what was last acknowledged and advertised; and no end that lies outside of the
 //! window).
 
-use crate::classify::{Flags, Segment};
 use crate::numbers::{Numbers, View};
-use crate::wrote::Wrote;
+use crate::segment::{Flags, Segment};
 use smoltcp::socket::tcp::State;
 
 /// What is to become of a segment.
@@ -55,7 +54,7 @@ pub(crate) struct TextAfterEnd;
 
 impl Gate {
     /// The gate of a connection whose request was answered by `answer`.
-    pub(crate) fn answered(answer: &Wrote) -> Self {
+    pub(crate) fn answered(answer: &Segment) -> Self {
         Self::Open(Numbers::answered(answer))
     }
 
@@ -73,7 +72,7 @@ impl Gate {
     ///
     /// # Errors
     /// It acknowledges something else than what was heard.
-    pub(crate) fn sent(&mut self, wrote: &Wrote) -> Result<(), Disagreement> {
+    pub(crate) fn sent(&mut self, wrote: &Segment) -> Result<(), Disagreement> {
         if wrote.flags.has(Flags::RST) {
             return Ok(());
         }

@@ -6,28 +6,33 @@
 
 use crate::account::of_listener as account_of;
 use crate::adapter::{Replay, wire};
-use crate::classify::Segment;
+use crate::classify::Arrival;
 use crate::cookie::seed_for;
 use crate::counters::ListenerCounters;
 use crate::device::FrameDevice;
+use crate::egress::Turn;
 use crate::flow::{FlowKey, PortIndex};
 use crate::gate::Gate;
 use crate::pool::{Victim, backlog};
 use crate::replies::{self, Opening};
+use crate::segment::Segment;
 use crate::slot::Phase;
 use crate::stack::NetStack;
-use crate::wrote::Wrote;
 use core::time::Duration;
 use smoltcp::iface::{Config, Interface};
 use smoltcp::socket::tcp::State;
 use smoltcp::wire::{HardwareAddress, IpCidr, IpListenEndpoint};
 
-/// The answer's time of sending is not remembered; the first round trip is
-/// taken to be this, so that the first retransmission does not come too early.
-const ROUND_TRIP_GUESS: Duration = Duration::from_millis(100);
-
 /// How long a learned neighbour is not learned again.
 const NEIGHBOUR_FRESH: Duration = Duration::from_secs(20);
+
+/// The segment size that a connection request offers.
+pub(crate) enum Offer<'a> {
+    /// Read, and its request is sound.
+    Read(u16),
+    /// Unread, in this frame.
+    In(&'a [u8]),
+}
 
 /// Why a listener takes no connection now.
 enum NoRoom {
@@ -42,24 +47,27 @@ impl<D: FrameDevice> NetStack<D> {
         &mut self,
         port: PortIndex,
         listener: u8,
-        request: &Segment,
-        frame: &[u8],
+        request: &Arrival,
+        offer: Offer<'_>,
     ) {
         if let Err(reason) = self.room_for(listener) {
             self.count_no_room(listener, &reason);
             return;
         }
-        let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
-            return;
+        let offered = match offer {
+            Offer::Read(segment_bytes) => Some(segment_bytes),
+            Offer::In(frame) => self.offered(port, frame),
         };
-        let medium = at.receiver.medium;
-        let Some(segment_bytes) = replies::offered_segment_bytes(medium, frame) else {
+        let Some(segment_bytes) = offered else {
             self.count(port, |counters| &mut counters.malformed);
             return;
         };
-        let isn = self
-            .cookies
-            .bake(request.key, request.sequence, segment_bytes, self.now);
+        let isn = self.cookies.bake(
+            request.key,
+            request.segment.sequence,
+            segment_bytes,
+            self.now,
+        );
         if self.send_answer(port, request, isn) {
             self.count_listener(listener, |counters| &mut counters.syn_answered);
             self.note_answer(port, request, isn);
@@ -72,12 +80,12 @@ impl<D: FrameDevice> NetStack<D> {
         &mut self,
         port: PortIndex,
         listener: u8,
-        acknowledgement: &Segment,
+        acknowledgement: &Arrival,
         frame: &[u8],
     ) {
         let key = acknowledgement.key;
-        let their_isn = acknowledgement.sequence.wrapping_sub(1);
-        let isn = acknowledgement.acknowledgement.wrapping_sub(1);
+        let their_isn = acknowledgement.segment.sequence.wrapping_sub(1);
+        let isn = acknowledgement.segment.acknowledgement.wrapping_sub(1);
         let segment_bytes = self
             .cookies
             .check(key, their_isn, isn, self.now)
@@ -135,12 +143,12 @@ impl<D: FrameDevice> NetStack<D> {
         self.count_listener(listener, |counters| &mut counters.established);
         self.learn_neighbour(port, acknowledgement);
         self.announce(listener, self.transport_of(port));
-        self.wants_transmit(index);
+        self.schedule(port, index, Turn::Heard);
     }
 
     /// Brings a fresh socket to SYN-RECEIVED with the initial sequence number
     /// that the cookie chose; answers what smoltcp wrote to the peer's request.
-    fn replay(&mut self, index: u16, key: FlowKey, opening: Opening, isn: u32) -> Option<Wrote> {
+    fn replay(&mut self, index: u16, key: FlowKey, opening: Opening, isn: u32) -> Option<Segment> {
         let request = replies::request_again(key, opening);
         let slot = self.pool.slot_mut(index)?;
         slot.port = key.port;
@@ -153,33 +161,28 @@ impl<D: FrameDevice> NetStack<D> {
             request: Some(&request),
             answer: None,
         };
-        let sent = smoltcp::time::Instant::from_micros(
-            self.now
-                .wire()
-                .total_micros()
-                .saturating_sub(i64::try_from(ROUND_TRIP_GUESS.as_micros()).unwrap_or(0)),
-        );
+        let now = self.now.wire();
         let mut config = Config::new(HardwareAddress::Ip);
         // The peer's acknowledgement names the number that smoltcp must draw.
         config.random_seed = seed_for(isn);
-        let mut interface = Interface::new(config, &mut device, sent);
+        let mut interface = Interface::new(config, &mut device, now);
         interface.update_ip_addrs(|addresses| {
             let added = addresses.push(IpCidr::new(wire(key.local), 32));
             debug_assert!(added.is_ok(), "a fresh interface has room for one address");
         });
-        interface.poll_ingress_single(sent, &mut device, &mut slot.set);
-        interface.poll_egress(sent, &mut device, &mut slot.set);
+        interface.poll_ingress_single(now, &mut device, &mut slot.set);
+        interface.poll_egress(now, &mut device, &mut slot.set);
         device.answer
     }
 
     /// A completed handshake shows that the peer's packets come from, and ours
     /// reach, this hardware address: no need to ask for it.
-    fn learn_neighbour(&mut self, port: PortIndex, segment: &Segment) {
+    fn learn_neighbour(&mut self, port: PortIndex, arrival: &Arrival) {
         let transport = self.transport_of(port);
         let Some(hop) = self
             .transports
             .get(usize::from(transport.0))
-            .and_then(|transport| transport.next_hop(segment.key.remote))
+            .and_then(|transport| transport.next_hop(arrival.key.remote))
         else {
             return;
         };
@@ -192,13 +195,13 @@ impl<D: FrameDevice> NetStack<D> {
         }
         if let Some((address, mac, when)) = at.learned
             && address == hop
-            && mac == segment.sender
+            && mac == arrival.sender
             && now.since(when) < NEIGHBOUR_FRESH
         {
             return;
         }
-        at.learned = Some((hop, segment.sender, now));
-        let reply = replies::neighbour_reply(&at.receiver, hop, segment.sender);
+        at.learned = Some((hop, arrival.sender, now));
+        let reply = replies::neighbour_reply(&at.receiver, hop, arrival.sender);
         self.feed(port, &reply);
     }
 

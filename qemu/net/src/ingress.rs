@@ -1,10 +1,12 @@
 //! The life of a received frame: classify it, find its socket, deliver it.
 
-use crate::adapter::{OneFrame, Traffic};
-use crate::classify::{Class, Segment, SegmentKind, classify};
+use crate::adapter::Traffic;
+use crate::classify::{Arrival, Class, classify};
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
+use crate::handshake::Offer;
 use crate::replies::offered_segment_bytes;
+use crate::segment::SegmentKind;
 use crate::stack::NetStack;
 use smoltcp::socket::tcp::State;
 
@@ -23,10 +25,16 @@ impl<D: FrameDevice> NetStack<D> {
                 break;
             };
             handled = handled.saturating_add(1);
-            self.count(port, |counters| &mut counters.frames_received);
             self.handle(port, frame.bytes());
             if let Some(at) = self.ports.get_mut(usize::from(port.0)) {
                 at.link.recycle(frame);
+            }
+        }
+        if handled > 0 {
+            let transport = self.transport_of(port);
+            if let Some(transport) = self.transports.get_mut(usize::from(transport.0)) {
+                let counter = &mut transport.counters.frames_received;
+                *counter = counter.saturating_add(u64::from(handled));
             }
         }
         handled
@@ -58,42 +66,52 @@ impl<D: FrameDevice> NetStack<D> {
                     self.count(port, |counters| &mut counters.echoes_suppressed);
                 }
             }
-            Class::Segment(segment) => self.handle_segment(port, segment, frame),
+            Class::Segment(arrival) => self.handle_segment(port, &arrival, frame),
         }
     }
 
-    fn handle_segment(&mut self, port: PortIndex, segment: Segment, frame: &[u8]) {
-        if let Some(index) = self.pool.flows.find(segment.key) {
-            if segment.kind == SegmentKind::Request
-                && self.is_in_time_wait(index)
-                && self.is_sound(port, frame)
-            {
-                // The peer has forgotten the old connection and starts anew.
-                self.pool.free(index);
-            } else {
-                self.deliver(port, index, &segment, frame);
-                return;
+    fn handle_segment(&mut self, port: PortIndex, arrival: &Arrival, frame: &[u8]) {
+        let kind = arrival.segment.kind();
+        let mut offer = Offer::In(frame);
+        if let Some(index) = self.pool.flows.find(arrival.key) {
+            let may_start_anew = kind == SegmentKind::Request && self.is_in_time_wait(index);
+            let offered = may_start_anew.then(|| self.offered(port, frame)).flatten();
+            match offered {
+                Some(segment_bytes) => {
+                    // The peer has forgotten the old connection and starts anew.
+                    self.pool.free(index);
+                    offer = Offer::Read(segment_bytes);
+                }
+                None => {
+                    self.deliver(port, index, arrival, frame);
+                    return;
+                }
             }
         }
         let transport = self.transport_of(port);
-        let listener = self.listener_for(transport, segment.key.local_port);
-        match (segment.kind, listener) {
+        let listener = self.listener_for(transport, arrival.key.local_port);
+        match (kind, listener) {
             (SegmentKind::Request, Some(listener)) => {
-                self.answer_request(port, listener, &segment, frame);
+                self.answer_request(port, listener, arrival, offer);
             }
             (SegmentKind::Acknowledgement, Some(listener)) => {
-                self.complete_handshake(port, listener, &segment, frame);
+                self.complete_handshake(port, listener, arrival, frame);
             }
             (SegmentKind::Reset, _) => self.count(port, |counters| &mut counters.strays),
             _ => self.refuse(port, frame),
         }
     }
 
+    /// The segment size that a request offers; none, if it does not survive full
+    /// parsing.
+    pub(crate) fn offered(&self, port: PortIndex, frame: &[u8]) -> Option<u16> {
+        let at = self.ports.get(usize::from(port.0))?;
+        offered_segment_bytes(at.receiver.medium, frame)
+    }
+
     /// Whether a segment survives full parsing.
     pub(crate) fn is_sound(&self, port: PortIndex, frame: &[u8]) -> bool {
-        self.ports
-            .get(usize::from(port.0))
-            .is_some_and(|at| offered_segment_bytes(at.receiver.medium, frame).is_some())
+        self.offered(port, frame).is_some()
     }
 
     fn is_in_time_wait(&self, index: u16) -> bool {
@@ -124,15 +142,7 @@ impl<D: FrameDevice> NetStack<D> {
         let Some(at) = self.ports.get_mut(usize::from(port.0)) else {
             return;
         };
-        let mut device = OneFrame {
-            frame: Some(frame),
-            link: &mut at.link,
-            scratch: &mut self.scratch,
-            traffic: Traffic::default(),
-        };
-        at.interface
-            .poll_ingress_single(now, &mut device, &mut self.nobody);
-        let traffic = device.traffic;
+        let traffic = at.take_in(now, frame, &mut self.scratch, &mut self.nobody);
         self.count_traffic(port, traffic);
     }
 

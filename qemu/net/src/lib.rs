@@ -48,6 +48,7 @@ mod pool;
 mod recovery;
 mod replies;
 mod resend;
+mod segment;
 mod settle;
 mod siphash;
 mod slot;
@@ -57,7 +58,6 @@ mod time;
 mod timers;
 mod transport;
 mod turn;
-mod wrote;
 
 pub use config::{
     CLIENTS_MAX, FRAME_BYTES_MAX, LISTENERS_MAX, ListenOptions, NetConfig, NicConfig, PollBudget,

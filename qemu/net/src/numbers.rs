@@ -10,9 +10,8 @@
 //!   (told again)  │                 │ (told)     most 64 Ki │ acknowledged    │ sent
 //! ```
 
-use crate::classify::{Flags, Segment};
 use crate::gate::{Disagreement, TextAfterEnd, Verdict};
-use crate::wrote::Wrote;
+use crate::segment::{Flags, Segment};
 use smoltcp::socket::tcp::{Socket, State};
 
 /// How far behind SND.UNA an acknowledgement is taken for an old one, and how far
@@ -44,16 +43,14 @@ impl View {
         is_ended(self.state)
     }
 
-    /// Of our own SYN and FIN, how many may be acknowledged yet: no state has both.
-    fn flags_to_acknowledge(self) -> u32 {
-        match self.state {
-            State::SynSent
-            | State::SynReceived
-            | State::FinWait1
-            | State::Closing
-            | State::LastAck => 1,
-            _ => 0,
-        }
+    /// How many of our numbers the peer may acknowledge yet, sent or not: bytes, and
+    /// our SYN or FIN, for no state has both.
+    pub(crate) fn unacknowledged(self) -> u32 {
+        let is_flag = matches!(
+            self.state,
+            State::SynSent | State::SynReceived | State::FinWait1 | State::Closing | State::LastAck
+        );
+        self.to_acknowledge.wrapping_add(u32::from(is_flag))
     }
 }
 
@@ -82,7 +79,7 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     /// Those of a connection whose request was answered by `answer`.
-    pub(crate) fn answered(answer: &Wrote) -> Self {
+    pub(crate) fn answered(answer: &Segment) -> Self {
         Self {
             unacknowledged: answer.sequence,
             sent: answer.end(),
@@ -179,7 +176,7 @@ impl Numbers {
     }
 
     /// Notes a segment that smoltcp wrote.
-    pub(crate) fn sent(&mut self, wrote: &Wrote) -> Result<(), Disagreement> {
+    pub(crate) fn sent(&mut self, wrote: &Segment) -> Result<(), Disagreement> {
         let agrees = wrote.acknowledgement == self.expected;
         debug_assert!(agrees, "smoltcp acknowledges {wrote:?} at {self:?}");
         self.expected = wrote.acknowledgement;
@@ -201,11 +198,7 @@ impl Numbers {
         before: View,
         after: View,
     ) -> Result<(), TextAfterEnd> {
-        let acknowledged = before
-            .to_acknowledge
-            .wrapping_add(before.flags_to_acknowledge())
-            .wrapping_sub(after.to_acknowledge)
-            .wrapping_sub(after.flags_to_acknowledge());
+        let acknowledged = before.unacknowledged().wrapping_sub(after.unacknowledged());
         self.unacknowledged = self.unacknowledged.wrapping_add(acknowledged);
         let read = after.to_read.wrapping_sub(before.to_read);
         self.expected = self.expected.wrapping_add(read);

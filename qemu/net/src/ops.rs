@@ -160,8 +160,11 @@ impl<D: FrameDevice> NetStack<D> {
             }
             Ok(count) => {
                 slot.settle_wait(Notice::Readable);
+                let port = slot.port;
                 // The window may have opened enough to tell the peer.
-                self.wants_transmit(id.index);
+                if self.has_segment(port, id.index) {
+                    self.wants_transmit(id.index);
+                }
                 Recv::Bytes(count)
             }
             Err(RecvError::Finished) => Recv::PeerClosed,

@@ -1,5 +1,5 @@
 //! When what was sent is sent again. smoltcp knows how, and its own timer never
-//! waits less than a second; this one measures in microseconds and waits as Linux
+//! waits less than a second; this one measures in nanoseconds and waits as Linux
 //! does (docs/decisions/0016). Pure arithmetic: `resend.rs` acts on it.
 //!
 //! ```text
@@ -12,30 +12,30 @@
 //! it is sent again, and while none is there is none; each flight is sent again
 //! early once, and then at intervals that double).
 
-use crate::classify::{Flags, Segment};
+use crate::segment::Segment;
 use crate::time::Instant;
-use crate::wrote::Wrote;
-use core::time::Duration;
+
+const MILLISECOND_NS: u64 = 1_000_000;
 
 /// Least time beyond the mean round trip: what Linux waits (RFC 6298, 2.4, says a
 /// second, of a time when clocks ticked twice a second).
-const MARGIN_MIN: Duration = Duration::from_millis(200);
+const MARGIN_MIN_NS: u64 = 200 * MILLISECOND_NS;
 
 /// The longest that a peer keeps an acknowledgement of one segment back (RFC 8985,
 /// 7.2): until then nothing is known to be lost.
-const DELAYED_ACKNOWLEDGEMENT: Duration = Duration::from_millis(200);
+const DELAYED_ACKNOWLEDGEMENT_NS: u64 = 200 * MILLISECOND_NS;
 
 /// What a probe allows the peer for answering.
-const PROBE_MARGIN: Duration = Duration::from_millis(10);
+const PROBE_MARGIN_NS: u64 = 10 * MILLISECOND_NS;
 
 /// Least patience with segments that overtake each other.
-const REORDERING_MIN: Duration = Duration::from_millis(1);
+const REORDERING_MIN_NS: u64 = MILLISECOND_NS;
 
 /// The mean round trip before one was measured.
-const ROUND_TRIP_GUESS: Duration = Duration::from_millis(100);
+const ROUND_TRIP_GUESS_NS: u64 = 100 * MILLISECOND_NS;
 
 /// Most time between two attempts; silence ends a connection long before.
-const TIMEOUT_MAX: Duration = Duration::from_secs(60);
+const TIMEOUT_MAX_NS: u64 = 60_000 * MILLISECOND_NS;
 
 /// From this many repeated acknowledgements on smoltcp acts itself (RFC 5681, 3.2).
 const REPEATS_OF_FAST_RETRANSMIT: u8 = 3;
@@ -43,8 +43,8 @@ const REPEATS_OF_FAST_RETRANSMIT: u8 = 3;
 /// Mean round trip and its variation (RFC 6298, 2.3).
 #[derive(Debug, Clone, Copy)]
 struct RoundTrip {
-    mean: Duration,
-    variation: Duration,
+    mean_ns: u64,
+    variation_ns: u64,
 }
 
 /// Whether a flight may be sent again before its timeout.
@@ -80,49 +80,9 @@ pub(crate) struct Recovery {
     segment_bytes: u32,
 }
 
-/// A segment as far as it matters here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Outline {
-    pub(crate) sequence: u32,
-    /// Numbers that it takes: its bytes, and one for SYN and FIN each.
-    pub(crate) length: u32,
-    pub(crate) acknowledges: Option<u32>,
-    pub(crate) window: u16,
-}
-
-impl From<&Wrote> for Outline {
-    fn from(wrote: &Wrote) -> Self {
-        Self {
-            sequence: wrote.sequence,
-            length: wrote.flags.length(wrote.text_bytes),
-            acknowledges: wrote.flags.has(Flags::ACK).then_some(wrote.acknowledgement),
-            window: wrote.window,
-        }
-    }
-}
-
-impl From<&Segment> for Outline {
-    fn from(segment: &Segment) -> Self {
-        Self {
-            sequence: segment.sequence,
-            length: segment.length(),
-            acknowledges: segment
-                .flags
-                .has(Flags::ACK)
-                .then_some(segment.acknowledgement),
-            window: segment.window,
-        }
-    }
-}
-
 /// Whether number `left` comes after `right`, in sequence space.
 fn is_after(left: u32, right: u32) -> bool {
     right.wrapping_sub(left).cast_signed() < 0
-}
-
-/// `duration` divided by `parts`.
-fn part(duration: Duration, parts: u32) -> Duration {
-    duration.checked_div(parts).unwrap_or_default()
 }
 
 impl Recovery {
@@ -149,14 +109,15 @@ impl Recovery {
     }
 
     /// A segment was sent at `now`, for the first time or again.
-    pub(crate) fn on_sent(&mut self, now: Instant, segment: Outline) {
-        if segment.length == 0 {
+    pub(crate) fn on_sent(&mut self, now: Instant, segment: &Segment) {
+        let length = segment.length();
+        if length == 0 {
             return;
         }
-        let end = segment.sequence.wrapping_add(segment.length);
+        let end = segment.end();
         if is_after(end, self.sent) {
             self.sent = end;
-            self.segment_bytes = self.segment_bytes.max(segment.length);
+            self.segment_bytes = self.segment_bytes.max(length);
             self.timed = self.timed.or(Some((end, now)));
             self.arm(now);
         } else {
@@ -176,7 +137,7 @@ impl Recovery {
             && !is_after(end, number)
         {
             self.timed = None;
-            self.sample(now.since(sent));
+            self.sample(now.nanos_since(sent));
         }
         if self.in_flight() {
             self.arm(now);
@@ -186,9 +147,9 @@ impl Recovery {
     }
 
     /// A segment came that acknowledges nothing new.
-    pub(crate) fn on_nothing_new(&mut self, now: Instant, segment: Outline) {
-        let is_repeat = segment.length == 0
-            && segment.acknowledges == Some(self.acknowledged)
+    pub(crate) fn on_nothing_new(&mut self, now: Instant, segment: &Segment) {
+        let is_repeat = segment.length() == 0
+            && segment.acknowledges() == Some(self.acknowledged)
             && segment.window == self.window;
         self.window = segment.window;
         if !is_repeat || !self.in_flight() || !is_after(self.acknowledged, self.recovery_point) {
@@ -199,7 +160,7 @@ impl Recovery {
             self.recovery_point = self.sent;
             self.arm(now);
         } else if self.early == Early::Allowed {
-            let soon = now.after(part(self.mean(), 4).max(REORDERING_MIN));
+            let soon = now.after_nanos((self.mean_ns() >> 2).max(REORDERING_MIN_NS));
             self.due = Some(self.due.map_or(soon, |due| due.min(soon)));
         }
     }
@@ -214,65 +175,59 @@ impl Recovery {
         } else {
             self.doublings = self.doublings.saturating_add(1);
         }
-        self.due = self.in_flight().then(|| now.after(self.timeout()));
+        self.due = self.in_flight().then(|| now.after_nanos(self.timeout_ns()));
     }
 
     fn arm(&mut self, now: Instant) {
-        let timeout = self.timeout();
+        let timeout = self.timeout_ns();
         let wait = match self.early {
-            Early::Allowed if self.round_trip.is_some() => timeout.min(self.probe_time()),
+            Early::Allowed if self.round_trip.is_some() => timeout.min(self.probe_time_ns()),
             Early::Allowed | Early::Spent => timeout,
         };
-        self.due = Some(now.after(wait));
+        self.due = Some(now.after_nanos(wait));
     }
 
-    fn mean(&self) -> Duration {
-        self.round_trip.map_or(ROUND_TRIP_GUESS, |trip| trip.mean)
+    fn mean_ns(&self) -> u64 {
+        self.round_trip
+            .map_or(ROUND_TRIP_GUESS_NS, |trip| trip.mean_ns)
     }
 
     /// RFC 6298, 2.3 and 5.5.
-    fn timeout(&self) -> Duration {
-        let variation = self
-            .round_trip
-            .map_or(Duration::ZERO, |trip| trip.variation);
-        let margin = variation.saturating_mul(4).max(MARGIN_MIN);
-        let doubled = 1_u32
+    fn timeout_ns(&self) -> u64 {
+        let variation = self.round_trip.map_or(0, |trip| trip.variation_ns);
+        let margin = variation.saturating_mul(4).max(MARGIN_MIN_NS);
+        let doubled = 1_u64
             .checked_shl(u32::from(self.doublings))
-            .unwrap_or(u32::MAX);
-        self.mean()
+            .unwrap_or(u64::MAX);
+        self.mean_ns()
             .saturating_add(margin)
             .saturating_mul(doubled)
-            .min(TIMEOUT_MAX)
+            .min(TIMEOUT_MAX_NS)
     }
 
     /// RFC 8985, 7.2.
-    fn probe_time(&self) -> Duration {
+    fn probe_time_ns(&self) -> u64 {
         let one_segment = self.sent.wrapping_sub(self.acknowledged) <= self.segment_bytes;
         let margin = if one_segment {
-            DELAYED_ACKNOWLEDGEMENT
+            DELAYED_ACKNOWLEDGEMENT_NS
         } else {
-            PROBE_MARGIN
+            PROBE_MARGIN_NS
         };
-        self.mean().saturating_mul(2).saturating_add(margin)
+        self.mean_ns().saturating_mul(2).saturating_add(margin)
     }
 
-    /// A round trip was measured (RFC 6298, 2.2 and 2.3).
-    pub(crate) fn sample(&mut self, measured: Duration) {
-        let measured = measured.min(TIMEOUT_MAX);
+    /// A round trip was measured (RFC 6298, 2.2 and 2.3, whose weights are an eighth and
+    /// a quarter: shifts, for this is done once an acknowledgement).
+    pub(crate) fn sample(&mut self, measured_ns: u64) {
+        let measured = measured_ns.min(TIMEOUT_MAX_NS);
         self.round_trip = Some(match self.round_trip {
             None => RoundTrip {
-                mean: measured,
-                variation: part(measured, 2),
+                mean_ns: measured,
+                variation_ns: measured >> 1,
             },
             Some(before) => RoundTrip {
-                mean: part(before.mean.saturating_mul(7).saturating_add(measured), 8),
-                variation: part(
-                    before
-                        .variation
-                        .saturating_mul(3)
-                        .saturating_add(before.mean.abs_diff(measured)),
-                    4,
-                ),
+                mean_ns: weighted(before.mean_ns, measured, 3),
+                variation_ns: weighted(before.variation_ns, before.mean_ns.abs_diff(measured), 2),
             },
         });
         self.early = Early::Allowed;
@@ -280,41 +235,50 @@ impl Recovery {
     }
 }
 
+/// `mean`, with a new value that counts one part in 2^`shift`. Both are a minute at
+/// most.
+fn weighted(mean: u64, value: u64, shift: u32) -> u64 {
+    let others = (mean << shift).saturating_sub(mean);
+    others.saturating_add(value) >> shift
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::Flags;
     use alloc::vec::Vec;
 
-    const RTT: Duration = Duration::from_millis(20);
+    const RTT: u64 = 20 * MILLISECOND_NS;
 
     fn at(millis: u64) -> Instant {
         Instant::from_millis(millis)
     }
 
-    fn data(sequence: u32, length: u32) -> Outline {
-        Outline {
+    fn data(sequence: u32, text_bytes: u16) -> Segment {
+        Segment {
+            flags: Flags::ACK,
             sequence,
-            length,
-            acknowledges: Some(0),
+            acknowledgement: 0,
             window: 100,
+            text_bytes,
         }
     }
 
-    fn repeat(acknowledges: u32) -> Outline {
-        Outline {
-            acknowledges: Some(acknowledges),
+    fn repeat(acknowledgement: u32) -> Segment {
+        Segment {
+            acknowledgement,
             ..data(0, 0)
         }
     }
 
     /// Three segments of 1,000 bytes from number 0 on, at millisecond 0.
-    fn flight(round_trip: Option<Duration>) -> Recovery {
+    fn flight(round_trip: Option<u64>) -> Recovery {
         let mut recovery = Recovery::new(u32::MAX - 499, 100);
         if let Some(round_trip) = round_trip {
             recovery.sample(round_trip);
         }
         for sequence in [u32::MAX - 499, 500, 1_500] {
-            recovery.on_sent(at(0), data(sequence, 1_000));
+            recovery.on_sent(at(0), &data(sequence, 1_000));
         }
         recovery
     }
@@ -354,12 +318,12 @@ mod tests {
     #[test]
     fn one_repeat_is_enough_after_some_patience() {
         let mut recovery = flight(Some(RTT));
-        recovery.on_nothing_new(at(20), repeat(u32::MAX - 499));
+        recovery.on_nothing_new(at(20), &repeat(u32::MAX - 499));
         assert_eq!(recovery.due(), Some(at(25)));
         recovery.on_due(at(25));
         // What was sent twice is answered twice: no reason to send it a third time.
         let again = recovery.due();
-        recovery.on_nothing_new(at(26), repeat(u32::MAX - 499));
+        recovery.on_nothing_new(at(26), &repeat(u32::MAX - 499));
         assert_eq!(recovery.due(), again);
     }
 
@@ -368,13 +332,20 @@ mod tests {
         let mut recovery = flight(Some(RTT));
         let due = recovery.due();
         let number = u32::MAX - 499;
-        let wider = Outline {
+        let wider = Segment {
             window: 101,
             ..repeat(number)
         };
-        recovery.on_nothing_new(at(1), wider);
-        recovery.on_nothing_new(at(1), Outline { length: 5, ..wider });
-        recovery.on_nothing_new(at(1), repeat(number.wrapping_sub(1)));
+        recovery.on_nothing_new(at(1), &wider);
+        let text_bytes = 5;
+        recovery.on_nothing_new(
+            at(1),
+            &Segment {
+                text_bytes,
+                ..wider
+            },
+        );
+        recovery.on_nothing_new(at(1), &repeat(number.wrapping_sub(1)));
         assert_eq!(recovery.due(), due);
     }
 
@@ -382,18 +353,18 @@ mod tests {
     fn a_peer_farther_away_than_it_seemed_is_found_out() {
         let mut recovery = Recovery::new(0, 100);
         recovery.sample(RTT);
-        let far = Duration::from_millis(900);
+        let far = 900 * MILLISECOND_NS;
         let mut now = at(0);
         let mut spurious = Vec::new();
         for first in (0..16_u32).map(|flight| flight.wrapping_mul(2_000)) {
             let second = first.wrapping_add(1_000);
-            recovery.on_sent(now, data(first, 1_000));
-            recovery.on_sent(now, data(second, 1_000));
-            let answered = now.after(far);
+            recovery.on_sent(now, &data(first, 1_000));
+            recovery.on_sent(now, &data(second, 1_000));
+            let answered = now.after_nanos(far);
             let mut times = 0_u32;
             while let Some(due) = recovery.due().filter(|&due| due < answered) {
                 recovery.on_due(due);
-                recovery.on_sent(due, data(first, 1_000));
+                recovery.on_sent(due, &data(first, 1_000));
                 times = times.wrapping_add(1);
             }
             spurious.push(times);

@@ -1,8 +1,9 @@
 //! Packets that the stack writes itself: answers to connection requests, their
 //! replay towards a pool socket, and what a handshake teaches about neighbours.
 
-use crate::classify::{Receiver, Segment};
+use crate::classify::{Arrival, Receiver};
 use crate::flow::FlowKey;
+use crate::segment::ETHERNET_BYTES;
 use core::net::Ipv4Addr;
 use smoltcp::phy::{ChecksumCapabilities, Medium};
 use smoltcp::wire::{
@@ -16,8 +17,6 @@ const SEGMENT_BYTES: u16 = 1_460;
 
 /// The segment size of a peer that names none (RFC 9293, 3.7.1).
 const SEGMENT_BYTES_DEFAULT: u16 = 536;
-
-const ETHERNET_HEADER_BYTES: usize = 14;
 
 /// Length of a packet with both headers and the segment size option.
 pub(crate) const HANDSHAKE_BYTES: usize = 44;
@@ -36,7 +35,7 @@ fn checksums(medium: Medium) -> ChecksumCapabilities {
 /// does not survive full parsing, checksums included.
 pub(crate) fn offered_segment_bytes(medium: Medium, frame: &[u8]) -> Option<u16> {
     let packet = match medium {
-        Medium::Ethernet => frame.get(ETHERNET_HEADER_BYTES..)?,
+        Medium::Ethernet => frame.get(ETHERNET_BYTES..)?,
         Medium::Ip => frame,
     };
     let checksums = checksums(medium);
@@ -124,7 +123,7 @@ fn write_segment(
 /// Length of the answer to a connection request on this medium.
 pub(crate) fn answer_len(medium: Medium) -> usize {
     match medium {
-        Medium::Ethernet => HANDSHAKE_BYTES.wrapping_add(ETHERNET_HEADER_BYTES),
+        Medium::Ethernet => HANDSHAKE_BYTES.wrapping_add(ETHERNET_BYTES),
         Medium::Ip => HANDSHAKE_BYTES,
     }
 }
@@ -135,7 +134,7 @@ pub(crate) fn answer_len(medium: Medium) -> usize {
 pub(crate) fn write_answer(
     frame: &mut [u8],
     receiver: &Receiver,
-    request: &Segment,
+    request: &Arrival,
     isn: u32,
     window: u16,
 ) {
@@ -149,7 +148,7 @@ pub(crate) fn write_answer(
                 ethertype: EthernetProtocol::Ipv4,
             }
             .emit(&mut ethernet);
-            match frame.get_mut(ETHERNET_HEADER_BYTES..) {
+            match frame.get_mut(ETHERNET_BYTES..) {
                 Some(packet) => packet,
                 None => return,
             }
@@ -158,7 +157,7 @@ pub(crate) fn write_answer(
     let key = request.key;
     let opening = Opening {
         isn,
-        acknowledges: Some(request.sequence.wrapping_add(1)),
+        acknowledges: Some(request.segment.sequence.wrapping_add(1)),
         window,
         segment_bytes: SEGMENT_BYTES,
     };
@@ -190,18 +189,18 @@ const PROBE_TEXT: &[u8] = &[0];
 /// Length of a probe with all three headers.
 pub(crate) const PROBE_BYTES: usize = 55;
 
-/// A keep-alive probe as the peer of `segment` would send it (RFC 9293, 3.8.4), with
+/// A keep-alive probe as the peer of `arrival` would send it (RFC 9293, 3.8.4), with
 /// the number before the one that is `expected`: smoltcp answers it by telling where
 /// the connection stands, and changes nothing else.
 pub(crate) fn probe<'a>(
     bytes: &'a mut [u8; PROBE_BYTES],
     receiver: &Receiver,
-    segment: &Segment,
+    arrival: &Arrival,
     expected: u32,
     acknowledges: u32,
 ) -> &'a [u8] {
-    let key = segment.key;
-    let (link, packet) = bytes.split_at_mut(ETHERNET_HEADER_BYTES);
+    let key = arrival.key;
+    let (link, packet) = bytes.split_at_mut(ETHERNET_BYTES);
     let mut written = plain_segment(expected.wrapping_sub(1), Some(acknowledges));
     written.payload = PROBE_TEXT;
     write_segment(
@@ -212,10 +211,10 @@ pub(crate) fn probe<'a>(
         &checksums(receiver.medium),
     );
     let start = match receiver.medium {
-        Medium::Ip => ETHERNET_HEADER_BYTES,
+        Medium::Ip => ETHERNET_BYTES,
         Medium::Ethernet => {
             EthernetRepr {
-                src_addr: segment.sender,
+                src_addr: arrival.sender,
                 dst_addr: receiver.mac,
                 ethertype: EthernetProtocol::Ipv4,
             }
@@ -230,7 +229,7 @@ pub(crate) fn probe<'a>(
 /// keeps its checksum as right or wrong as it was (RFC 1624).
 pub(crate) fn without_end(medium: Medium, frame: &mut [u8]) {
     let start = match medium {
-        Medium::Ethernet => ETHERNET_HEADER_BYTES,
+        Medium::Ethernet => ETHERNET_BYTES,
         Medium::Ip => 0,
     };
     let Some(packet) = frame.get_mut(start..) else {

@@ -3,43 +3,47 @@
 //! shown the time of that timer, on an interface that exists for this one packet:
 //! no other timer sees it, and neither do the neighbours that its port knows.
 
-use crate::adapter::{Again, Traffic};
-use crate::classify::Segment;
+use crate::adapter::{Framing, OneFrame, Traffic};
+use crate::classify::Arrival;
 use crate::device::FrameDevice;
 use crate::flow::PortIndex;
-use crate::recovery::{Outline, Recovery};
+use crate::recovery::Recovery;
+use crate::segment::ETHERNET_BYTES;
 use crate::stack::NetStack;
 use smoltcp::iface::{Config, Interface};
 use smoltcp::phy::Medium;
 use smoltcp::socket::tcp::State;
 use smoltcp::wire::{EthernetFrame, EthernetProtocol, EthernetRepr, HardwareAddress, IpCidr};
 
-/// Length of an Ethernet header.
-const HEADER_BYTES: usize = 14;
+/// What a segment said of what we had sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Some of it is acknowledged.
+    News,
+    Nothing,
+}
 
 impl<D: FrameDevice> NetStack<D> {
     /// Draws from a segment that smoltcp has processed what it says of those that
-    /// were sent. `before` is what was unacknowledged before: only what smoltcp took
-    /// for an acknowledgement is one.
-    pub(crate) fn note_arrival(&mut self, index: u16, before: usize, segment: &Segment) {
+    /// were sent: only what smoltcp took for an acknowledgement is one.
+    pub(crate) fn note_arrival(&mut self, index: u16, arrival: &Arrival, told: Told) {
         let now = self.now;
         let Some(slot) = self.pool.slot_mut(index) else {
             return;
         };
-        slot.neighbour = segment.sender;
-        let segment = Outline::from(segment);
-        let Some(number) = segment.acknowledges else {
+        slot.neighbour = arrival.sender;
+        let segment = &arrival.segment;
+        let Some(number) = segment.acknowledges() else {
             return;
         };
-        let is_news = slot.unacknowledged() < before;
         let is_over = slot.state() == State::Closed;
-        match &mut slot.recovery {
+        match (&mut slot.recovery, told) {
             _ if is_over => slot.recovery = None,
-            Some(recovery) if is_news => recovery.on_acknowledged(now, number, segment.window),
-            Some(recovery) => recovery.on_nothing_new(now, segment),
+            (Some(recovery), Told::News) => recovery.on_acknowledged(now, number, segment.window),
+            (Some(recovery), Told::Nothing) => recovery.on_nothing_new(now, segment),
             // The handshake's: it acknowledges our SYN.
-            None if is_news => slot.recovery = Some(Recovery::new(number, segment.window)),
-            None => {}
+            (None, Told::News) => slot.recovery = Some(Recovery::new(number, segment.window)),
+            (None, Told::Nothing) => {}
         }
     }
 
@@ -73,12 +77,8 @@ impl<D: FrameDevice> NetStack<D> {
                 ethertype: EthernetProtocol::Ipv4,
             })
         });
-        let mut device = Again {
-            header,
-            link: &mut at.link,
-            scratch: &mut self.scratch,
-            traffic: Traffic::default(),
-        };
+        let framing = Framing::Packets(header);
+        let mut device = OneFrame::out(&mut at.link, framing, &mut self.scratch);
         let config = Config::new(HardwareAddress::Ip);
         let mut interface = Interface::new(config, &mut device, now.wire());
         interface.update_ip_addrs(|addresses| {
@@ -97,8 +97,8 @@ impl<D: FrameDevice> NetStack<D> {
     }
 }
 
-fn ethernet_header(header: EthernetRepr) -> [u8; HEADER_BYTES] {
-    let mut bytes = [0; HEADER_BYTES];
+fn ethernet_header(header: EthernetRepr) -> [u8; ETHERNET_BYTES] {
+    let mut bytes = [0; ETHERNET_BYTES];
     header.emit(&mut EthernetFrame::new_unchecked(&mut bytes[..]));
     bytes
 }

@@ -161,7 +161,8 @@ impl<D: FrameDevice> NetStack<D> {
         slot.socket_mut().abort();
         let port = slot.port;
         if !slot.is_finished() {
-            self.transmit_one(port, index);
+            let traffic = self.transmit_one(port, index);
+            self.count_traffic(port, traffic);
         }
         self.pool.free(index);
     }

@@ -130,17 +130,6 @@ impl Slot {
         self.socket().state()
     }
 
-    /// How much of what it has sent, or will, the peer has not acknowledged: bytes,
-    /// and its SYN or FIN.
-    pub(crate) fn unacknowledged(&self) -> usize {
-        let socket = self.socket();
-        let control = matches!(
-            socket.state(),
-            State::SynSent | State::SynReceived | State::FinWait1 | State::Closing | State::LastAck
-        );
-        socket.send_queue().saturating_add(usize::from(control))
-    }
-
     /// Whether nothing more will be sent or received: closed, and no reset waits
     /// to be sent.
     pub(crate) fn is_finished(&self) -> bool {

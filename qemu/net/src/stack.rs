@@ -21,6 +21,8 @@ use smoltcp::iface::SocketSet;
 pub struct NetStack<D: FrameDevice> {
     pub(crate) config: NetConfig,
     pub(crate) now: Instant,
+    /// How long a peer may owe an acknowledgement, as smoltcp counts.
+    pub(crate) patience: smoltcp::time::Duration,
     pub(crate) ports: Vec<Port<D>>,
     pub(crate) transports: Vec<Transport>,
     pub(crate) listeners: Vec<Listener>,

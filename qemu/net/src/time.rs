@@ -36,6 +36,16 @@ impl Instant {
         Self(self.0.saturating_add(nanos))
     }
 
+    /// This instant plus `nanos`, at most the end of time.
+    pub(crate) const fn after_nanos(self, nanos: u64) -> Self {
+        Self(self.0.saturating_add(nanos))
+    }
+
+    /// Nanoseconds from `earlier` to here; zero if `earlier` is later.
+    pub(crate) const fn nanos_since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
     /// Time from `earlier` to here; zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
