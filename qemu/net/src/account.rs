@@ -48,14 +48,28 @@ impl Account {
 
 /// Every account of one pool.
 #[derive(Debug, Default)]
-pub(crate) struct Accounts([Account; ACCOUNTS]);
+pub(crate) struct Accounts {
+    accounts: [Account; ACCOUNTS],
+    /// Sockets that reserves lack in all, kept beside what it is the sum of: each
+    /// request of a flood asks.
+    unmet: u32,
+}
 
 impl Accounts {
     fn account(&self, account: u8) -> Account {
-        self.0
+        self.accounts
             .get(usize::from(account))
             .copied()
             .unwrap_or_default()
+    }
+
+    /// Changes an account; the answer of `change`, or none if there is no account.
+    fn change<R>(&mut self, account: u8, change: impl FnOnce(&mut Account) -> R) -> Option<R> {
+        let account = self.accounts.get_mut(usize::from(account))?;
+        let others = self.unmet.saturating_sub(account.unmet());
+        let answer = change(account);
+        self.unmet = others.saturating_add(account.unmet());
+        Some(answer)
     }
 
     /// Whether `account` may take one of `free` sockets.
@@ -63,8 +77,7 @@ impl Accounts {
         if self.is_at_limit(account) {
             return false;
         }
-        let all: u32 = self.0.iter().map(|account| account.unmet()).sum();
-        let others = all.saturating_sub(self.account(account).unmet());
+        let others = self.unmet.saturating_sub(self.account(account).unmet());
         u32::from(free) > others
     }
 
@@ -77,9 +90,7 @@ impl Accounts {
 
     /// Sets the most that an account may have.
     pub(crate) fn set_limit(&mut self, account: u8, limit: u16) {
-        if let Some(slot) = self.0.get_mut(usize::from(account)) {
-            slot.limit = limit;
-        }
+        self.change(account, |account| account.limit = limit);
     }
 
     /// Whether giving one of `account`'s sockets back would help another one.
@@ -90,34 +101,26 @@ impl Accounts {
 
     /// Sets a reserve if `free` sockets can honour it beside all others.
     pub(crate) fn set_reserve(&mut self, account: u8, reserve: u16, free: u16) -> Result<(), ()> {
-        let Some(slot) = self.0.get_mut(usize::from(account)) else {
-            return Err(());
-        };
-        let before = slot.reserve;
-        slot.reserve = reserve;
-        let all: u32 = self.0.iter().map(|account| account.unmet()).sum();
-        if all <= u32::from(free) {
+        let set =
+            |reserve| move |slot: &mut Account| core::mem::replace(&mut slot.reserve, reserve);
+        let before = self.change(account, set(reserve)).ok_or(())?;
+        if self.unmet <= u32::from(free) {
             return Ok(());
         }
-        if let Some(slot) = self.0.get_mut(usize::from(account)) {
-            slot.reserve = before;
-        }
+        self.change(account, set(before));
         Err(())
     }
 
     /// Charges one socket.
     pub(crate) fn charge(&mut self, account: u8) {
-        if let Some(slot) = self.0.get_mut(usize::from(account)) {
-            slot.used = slot.used.saturating_add(1);
-        }
+        self.change(account, |slot| slot.used = slot.used.saturating_add(1));
     }
 
     /// Gives one socket back; false if the account was charged for none.
     #[must_use]
     pub(crate) fn discharge(&mut self, account: u8) -> bool {
-        self.0
-            .get_mut(usize::from(account))
-            .is_some_and(|slot| take_one(&mut slot.used))
+        self.change(account, |slot| take_one(&mut slot.used))
+            .unwrap_or(false)
     }
 
     /// Sockets charged to `account` now.

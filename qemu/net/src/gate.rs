@@ -68,6 +68,14 @@ impl Gate {
         }
     }
 
+    /// Whether more than half of a receive buffer of so many bytes is advertised.
+    pub(crate) fn is_wide(&self, capacity: usize) -> bool {
+        match self {
+            Self::Open(numbers) => numbers.advertised() > capacity >> 1,
+            Self::Shut | Self::Calling { .. } => false,
+        }
+    }
+
     /// Notes a segment that smoltcp wrote.
     ///
     /// # Errors

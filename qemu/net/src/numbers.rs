@@ -158,6 +158,11 @@ impl Numbers {
         Verdict::Pass
     }
 
+    /// Bytes of the window last advertised that the peer has not used.
+    pub(crate) fn advertised(&self) -> usize {
+        usize::try_from(self.window(self.edge)).unwrap_or(usize::MAX)
+    }
+
     /// The window up to `edge`. An edge never moves back, so it is not behind what was
     /// heard; if one ever were, there would be no window.
     fn window(&self, edge: u32) -> u32 {

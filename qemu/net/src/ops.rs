@@ -161,8 +161,10 @@ impl<D: FrameDevice> NetStack<D> {
             Ok(count) => {
                 slot.settle_wait(Notice::Readable);
                 let port = slot.port;
-                // The window may have opened enough to tell the peer.
-                if self.has_segment(port, id.index) {
+                // The window may have opened enough to tell the peer: smoltcp tells of
+                // one that has doubled, which one that is wide open cannot.
+                let capacity = slot.socket().recv_capacity();
+                if !slot.gate.is_wide(capacity) && self.has_segment(port, id.index) {
                     self.wants_transmit(id.index);
                 }
                 Recv::Bytes(count)
