@@ -60,6 +60,10 @@ impl Ready {
 
     /// Takes the first of the next transport in turn that has any.
     pub(crate) fn pop(&mut self) -> Option<(TransportId, Source)> {
+        // Every poll asks until there is none.
+        if self.lists.are_empty() {
+            return None;
+        }
         for _ in 0..TRANSPORTS_MAX {
             let at = u8::try_from(self.turn).ok()?;
             let next = self.turn.wrapping_add(1);

@@ -32,6 +32,8 @@ struct Ends {
 pub(crate) struct Lists {
     links: Vec<Links>,
     ends: Vec<Ends>,
+    /// Of all lists together.
+    members: u16,
     faults: u64,
 }
 
@@ -51,6 +53,7 @@ impl Lists {
         Self {
             links: alloc::vec![unlinked; usize::from(indexes)],
             ends: alloc::vec![empty; usize::from(lists)],
+            members: 0,
             faults: 0,
         }
     }
@@ -81,6 +84,7 @@ impl Lists {
                 next: NONE,
                 list: Some(list),
             };
+            self.members = self.members.saturating_add(1);
         }
     }
 
@@ -115,7 +119,8 @@ impl Lists {
             if ends.last == index {
                 ends.last = previous;
             }
-            if !take_one(&mut ends.len) {
+            let is_counted = take_one(&mut ends.len);
+            if !(take_one(&mut self.members) && is_counted) {
                 self.faults = self.faults.saturating_add(1);
             }
         }
@@ -147,6 +152,11 @@ impl Lists {
         self.ends
             .get(usize::from(list.0))
             .map_or(0, |ends| ends.len)
+    }
+
+    /// Whether no list has a member.
+    pub(crate) fn are_empty(&self) -> bool {
+        self.members == 0
     }
 
     /// Members that were taken out of lists that counted none; always zero.
@@ -201,6 +211,7 @@ mod tests {
                     prop_assert_eq!(usize::from(lists.len(ListName(name))), queue.len());
                     prop_assert_eq!(lists.first(ListName(name)), queue.front().copied());
                 }
+                prop_assert_eq!(lists.are_empty(), model.iter().all(VecDeque::is_empty));
             }
         }
     }

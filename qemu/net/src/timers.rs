@@ -51,11 +51,15 @@ impl Timers {
             }
             (at, Some(due)) => {
                 let at = usize::from(at);
-                if let Some(entry) = self.heap.get_mut(at) {
-                    entry.due = due;
+                let Some(entry) = self.heap.get_mut(at) else {
+                    return;
+                };
+                let before = core::mem::replace(&mut entry.due, due);
+                if due < before {
+                    self.rise(at);
+                } else {
+                    self.sink(at);
                 }
-                self.rise(at);
-                self.sink(self.position(index));
             }
             (at, None) => self.take(usize::from(at)),
         }
@@ -69,12 +73,6 @@ impl Timers {
         }
         self.take(0);
         Some(first.index)
-    }
-
-    fn position(&self, index: u16) -> usize {
-        self.positions
-            .get(usize::from(index))
-            .map_or(usize::MAX, |&at| usize::from(at))
     }
 
     fn take(&mut self, at: usize) {
