@@ -45,22 +45,11 @@ impl Timers {
             (NOWHERE, None) => {}
             (NOWHERE, Some(due)) => {
                 let at = self.heap.len();
-                self.heap.push(Entry { due, index });
-                self.record(at);
-                self.rise(at);
+                let entry = Entry { due, index };
+                self.heap.push(entry);
+                self.rise(at, entry);
             }
-            (at, Some(due)) => {
-                let at = usize::from(at);
-                let Some(entry) = self.heap.get_mut(at) else {
-                    return;
-                };
-                let before = core::mem::replace(&mut entry.due, due);
-                if due < before {
-                    self.rise(at);
-                } else {
-                    self.sink(at);
-                }
-            }
+            (at, Some(due)) => self.replace(usize::from(at), Entry { due, index }),
             (at, None) => self.take(usize::from(at)),
         }
     }
@@ -76,69 +65,72 @@ impl Timers {
     }
 
     fn take(&mut self, at: usize) {
-        let Some(last) = self.heap.len().checked_sub(1) else {
+        let gone = self.heap.get(at).copied();
+        let (Some(gone), Some(last)) = (gone, self.heap.pop()) else {
             return;
         };
-        self.heap.swap(at, last);
-        if let Some(entry) = self.heap.pop()
-            && let Some(position) = self.positions.get_mut(usize::from(entry.index))
-        {
-            *position = NOWHERE;
+        if at < self.heap.len() {
+            self.replace(at, last);
         }
-        if at < last {
-            self.record(at);
-            self.rise(at);
-            self.sink(at);
+        if let Some(position) = self.positions.get_mut(usize::from(gone.index)) {
+            *position = NOWHERE;
         }
     }
 
-    fn record(&mut self, at: usize) {
-        if let Some(entry) = self.heap.get(at)
+    /// Puts `entry` where another one was, and from there to where it belongs.
+    fn replace(&mut self, at: usize, entry: Entry) {
+        let Some(before) = self.heap.get(at) else {
+            return;
+        };
+        if entry.due < before.due {
+            self.rise(at, entry);
+        } else {
+            self.sink(at, entry);
+        }
+    }
+
+    fn put(&mut self, at: usize, entry: Entry) {
+        if let Some(place) = self.heap.get_mut(at)
             && let Some(position) = self.positions.get_mut(usize::from(entry.index))
         {
+            *place = entry;
             *position = u16::try_from(at).unwrap_or(NOWHERE);
         }
     }
 
-    fn due(&self, at: usize) -> Option<Instant> {
-        self.heap.get(at).map(|entry| entry.due)
-    }
-
-    fn swap(&mut self, left: usize, right: usize) {
-        self.heap.swap(left, right);
-        self.record(left);
-        self.record(right);
-    }
-
-    fn rise(&mut self, mut at: usize) {
-        while let Some(parent) = at.checked_sub(1).map(|below| below >> 1) {
-            if self.due(parent) <= self.due(at) {
-                return;
-            }
-            self.swap(parent, at);
+    /// Moves later ones down from above a hole at `at`, until `entry` may fill it.
+    fn rise(&mut self, mut at: usize, entry: Entry) {
+        while let Some(parent) = at.checked_sub(1).map(|below| below >> 1)
+            && let Some(&above) = self.heap.get(parent)
+            && entry.due < above.due
+        {
+            self.put(at, above);
             at = parent;
         }
+        self.put(at, entry);
     }
 
-    fn sink(&mut self, mut at: usize) {
+    /// Moves earlier ones up from below a hole at `at`, until `entry` may fill it.
+    fn sink(&mut self, mut at: usize, entry: Entry) {
         loop {
             let left = at.saturating_mul(2).saturating_add(1);
             let right = left.saturating_add(1);
-            let Some(mut least) = self.due(left).map(|_| left) else {
-                return;
+            let Some(&(mut least)) = self.heap.get(left) else {
+                break;
             };
-            if self
-                .due(right)
-                .is_some_and(|due| Some(due) < self.due(left))
+            let mut place = left;
+            if let Some(&other) = self.heap.get(right)
+                && other.due < least.due
             {
-                least = right;
+                (least, place) = (other, right);
             }
-            if self.due(at) <= self.due(least) {
-                return;
+            if entry.due <= least.due {
+                break;
             }
-            self.swap(at, least);
-            at = least;
+            self.put(at, least);
+            at = place;
         }
+        self.put(at, entry);
     }
 }
 
