@@ -17,14 +17,14 @@ use ingress_ledger::{
     ConnectionPermit, ConnectionUse, IngressOverload, Instant, Lane, Owner, PermitRefusal, Selected,
 };
 
-use crate::answers::Problem;
+use crate::answer::answers::Problem;
+use crate::connection::record::{After, Phase};
 use crate::http::fault::Fault;
 use crate::http::framing::BodyFraming;
 use crate::http::head::Persistence;
 use crate::ids::ConnId;
-use crate::parse::Parsed;
-use crate::record::{After, Phase};
-use crate::route::Denial;
+use crate::request::parse::Parsed;
+use crate::request::route::Denial;
 use crate::server::{Ending, Now, Server};
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {

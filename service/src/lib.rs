@@ -5,56 +5,40 @@
 //! tests and under a fuzzer. Start reading at `flow`: the path of a connection from accept to release
 //! stands there, top to bottom.
 //!
-//! | module | is |
+//! | room | is |
 //! |---|---|
 //! | [`server`] | the boundary: inputs, outputs, windows |
 //! | `flow` | accept → lane → permit → parse → route → respond → release |
+//! | `connection` | one record a connection, its memory, its time, its giving way |
+//! | [`request`] | from bytes to a route |
+//! | `answer` | from a route, or a reason against it, to bytes |
+//! | [`handlers`] | what the routes answer with |
 //! | [`http`] | heads, bodies, statuses, responses |
-//! | [`route`] | the one table of routes, and what each lane may ask for |
-//! | [`policy`] | operator policy: markers in, validated profile out |
-//! | [`evidence`] | every counter, and the line that shows them |
-//! | [`distinct`], [`grants`] | the boot-time checks of the granted capabilities |
-//! | [`wire`], [`tag`] | fixed message layouts of the capability ring |
+//! | [`boot`] | what is decided before the first accept: grants, distinct listeners, policy |
+//! | [`report`] | every counter, and the line that shows them |
+//! | [`wire`] | fixed message layouts and tags of the capability ring |
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
 pub mod action;
-mod answers;
-mod api;
-pub mod assets;
-#[cfg(any(feature = "broken-lane-from-header", feature = "broken-leak-on-cancel"))]
-mod broken;
-pub mod buffers;
-mod chain;
-mod deadlines;
-pub mod distinct;
-mod drain;
-pub mod evidence;
+mod answer;
+pub mod boot;
+mod connection;
 mod flow;
-mod give_way;
-pub mod grants;
+pub mod handlers;
 pub mod http;
 pub mod ids;
-mod input;
-mod linger;
-mod output;
-mod parse;
-pub mod policy;
-mod record;
-mod record_format;
 mod release;
-mod reply;
-mod respond;
-pub mod route;
+pub mod report;
+pub mod request;
 pub mod server;
 mod state;
-mod steps;
-mod table;
-pub mod tag;
-mod timeouts;
 pub mod wire;
 
 pub use action::Action;
-pub use buffers::Buffers;
+pub use boot::{distinct, grants, policy};
+pub use connection::buffers::{self, Buffers};
 pub use ids::ConnId;
+pub use report::evidence;
 pub use server::{Config, Now, Server, State};
+pub use wire::tag;

@@ -6,11 +6,11 @@
 
 use ingress_ledger::{ConnectionUse, Lane, Owner};
 
+use crate::connection::record::{After, Operations, Phase};
+use crate::connection::table::list_of;
 use crate::flow::Outcome;
 use crate::ids::ConnId;
-use crate::record::{After, Operations, Phase};
 use crate::server::{Ending, Server};
-use crate::table::list_of;
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Ends a request: gives its reservation and its slot back.
@@ -23,7 +23,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         let has_left = record.phase == Phase::Closing && slot.is_some();
         if let Some(reservation) = record.reservation.take() {
             #[cfg(feature = "broken-leak-on-cancel")]
-            let Some(reservation) = crate::broken::forget_if_cancelled(reservation, outcome) else {
+            let Some(reservation) =
+                crate::connection::broken::forget_if_cancelled(reservation, outcome)
+            else {
                 return;
             };
             let ledger = &mut self.state.ledger;

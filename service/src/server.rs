@@ -28,13 +28,13 @@
 use ingress_ledger::{AcceptFailure, ConnectionRecords, Connections, Instant, Lane, Span};
 
 use crate::action::Action;
-use crate::buffers::{Buffers, ReceiveWindow, SendWindow};
-use crate::evidence::Evidence;
+use crate::connection::buffers::{Buffers, ReceiveWindow, SendWindow};
+use crate::connection::output::Sent;
+use crate::connection::record::{Operations, Phase, Record};
+use crate::connection::table::list_of;
 use crate::ids::ConnId;
-use crate::output::Sent;
-use crate::record::{Operations, Phase, Record};
+use crate::report::evidence::Evidence;
 pub use crate::state::{Config, Now, StartError, State, WallClock};
-use crate::table::list_of;
 
 /// How long the service is quiet before its evidence is due.
 const SETTLE: Span = Span::from_millis(100);

@@ -5,11 +5,11 @@ use ingress_ledger::{
     Instant, Issuer, Lane, OpenError, PerLane,
 };
 
-use crate::drain::Drain;
-use crate::evidence::{Evidence, ServiceCounters, ServingState};
+use crate::boot::policy::{Policy, TICKETS};
+use crate::connection::drain::Drain;
 use crate::http::date::HttpDate;
 use crate::ids::JitterSeed;
-use crate::policy::{Policy, TICKETS};
+use crate::report::evidence::{Evidence, ServiceCounters, ServingState};
 
 /// The monotonic time, or `None` when the clock could not be read.
 pub type Now = Option<Instant>;

@@ -20,6 +20,7 @@
 mod frame;
 mod result;
 mod root;
+pub mod tag;
 
 pub use frame::{
     DATA_PREFIX_BYTES, NO_PARAMS, ONE_WORD_BYTES, compare_params, frame_data, frame_text, one_word,

@@ -1,6 +1,6 @@
 //! What the service's grants mean to it: the names that it knows, and the objects that they must be.
 //!
-//! The service refuses the same at boot (`service/src/grants.rs`), but for a listener under a name
+//! The service refuses the same at boot (`service/src/boot/grants.rs`), but for a listener under a name
 //! that it does not know, which it leaves alone. Here that is a slip of the pen that would take a
 //! lane away without a word, and so is refused.
 

@@ -5,7 +5,7 @@
 //! the receive is outstanding. Payloads start on a word boundary; the gap of up to seven bytes that
 //! this may leave is closed when the receive has finished.
 
-use crate::buffers::{INPUT_AREA, INPUT_BYTES, PREFIX, ReceiveWindow, WORD};
+use crate::connection::buffers::{INPUT_AREA, INPUT_BYTES, PREFIX, ReceiveWindow, WORD};
 use crate::http::scan::HeadScan;
 
 /// Which part of an input area is filled, counted from behind its prefix.
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn frames_do_not_harm_what_came_before() {
-        let mut area = Box::new(crate::buffers::Area([0; INPUT_AREA]));
+        let mut area = Box::new(crate::connection::buffers::Area([0; INPUT_AREA]));
         let mut input = Input::new();
         let text: Vec<u8> = (0..INPUT_BYTES).map(|at| at.to_le_bytes()[0]).collect();
         let mut at = 0;
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn what_was_consumed_makes_room() {
-        let mut area = Box::new(crate::buffers::Area([0; INPUT_AREA]));
+        let mut area = Box::new(crate::connection::buffers::Area([0; INPUT_AREA]));
         let mut input = Input::new();
         receive(&mut input, &mut area.0, b"onetwo");
         input.consume(3);
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn discarding_leaves_a_window_that_is_out_where_it_is() {
-        let mut area = Box::new(crate::buffers::Area([0; INPUT_AREA]));
+        let mut area = Box::new(crate::connection::buffers::Area([0; INPUT_AREA]));
         let mut input = Input::new();
         receive(&mut input, &mut area.0, b"some bytes");
         let before = input
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_receive_cannot_claim_more_than_its_window() {
-        let mut area = Box::new(crate::buffers::Area([0; INPUT_AREA]));
+        let mut area = Box::new(crate::connection::buffers::Area([0; INPUT_AREA]));
         let mut input = Input::new();
         input.open_window(&mut area.0).unwrap();
         input.close_window(&mut area.0, usize::MAX);

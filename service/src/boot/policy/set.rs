@@ -4,7 +4,7 @@ use core::fmt;
 
 use ingress_ledger::Lane;
 
-use crate::policy::marker::{Field, Marker, MarkerFault, MarkerName, Scope, Value};
+use crate::boot::policy::marker::{Field, Marker, MarkerFault, MarkerName, Scope, Value};
 
 const SCOPES: usize = Scope::ALL.len();
 const FIELDS: usize = Field::ALL.len();

@@ -2,17 +2,17 @@
 
 use ingress_ledger::Lane;
 
-use crate::answers::{Problem, Shape};
-use crate::api;
-use crate::assets::Asset;
-use crate::buffers::SLOT_BYTES;
-use crate::evidence::{Evidence, ServingState};
+use crate::answer::answers::{Problem, Shape};
+use crate::connection::buffers::SLOT_BYTES;
+use crate::handlers::api;
+use crate::handlers::assets::Asset;
 use crate::http::condition::Condition;
 use crate::http::date::HttpDate;
 use crate::http::method::Methods;
 use crate::http::status::Status;
 use crate::http::write::Text;
-use crate::route::{Handler, ROUTES};
+use crate::report::evidence::{Evidence, ServingState};
+use crate::request::route::{Handler, ROUTES};
 
 /// What the head of an answer says about the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

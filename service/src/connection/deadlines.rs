@@ -5,7 +5,7 @@ use ingress_ledger::Instant;
 #[cfg(test)]
 use ingress_ledger::Span;
 
-use crate::chain::Chains;
+use crate::connection::chain::Chains;
 
 /// The wheel's resolution, 2^24 ns = 16.8 ms.
 const TICK_SHIFT: u32 = 24;

@@ -1,8 +1,11 @@
 //! From the bytes that are there to one whole request, or to what is missing or wrong.
 
-use crate::answers::CONTINUE;
-use crate::buffers::PREFIX;
-use crate::drain;
+use crate::answer::answers::CONTINUE;
+use crate::connection::buffers::PREFIX;
+use crate::connection::drain;
+use crate::connection::output::{Output, Source};
+use crate::connection::record::{Record, Request};
+use crate::connection::table::Parts;
 use crate::http::body::{BodyProgress, BodyReader};
 use crate::http::condition::Condition;
 use crate::http::fault::Fault;
@@ -11,11 +14,8 @@ use crate::http::head::{Expectation, Head};
 use crate::http::method::Method;
 use crate::http::scan::Scanned;
 use crate::ids::ConnId;
-use crate::output::{Output, Source};
-use crate::record::{Record, Request};
-use crate::route::{self, Denial, Handler};
+use crate::request::route::{self, Denial, Handler};
 use crate::server::Server;
-use crate::table::Parts;
 
 /// What the input amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ struct HeadRead {
 /// Takes a whole head off the input. `None`: it is not whole yet.
 fn read_head(
     record: &mut Record,
-    input: &mut [u8; crate::buffers::INPUT_AREA],
+    input: &mut [u8; crate::connection::buffers::INPUT_AREA],
 ) -> Result<Option<HeadRead>, Fault> {
     let unread = record.input.unread(input);
     record.request = Request {
@@ -100,7 +100,7 @@ fn read_head(
     };
     let head = Head::parse(unread.get(begin..end).unwrap_or_default())?;
     #[cfg(feature = "broken-lane-from-header")]
-    crate::broken::take_lane_from_header(record, unread);
+    crate::connection::broken::take_lane_from_header(record, unread);
     let decided = route::decide(record.lane(), &head);
     record.request = Request {
         route: decided.ok(),
@@ -124,7 +124,7 @@ fn read_head(
 /// Takes a whole body off the input.
 fn read_body(
     record: &mut Record,
-    input: &mut [u8; crate::buffers::INPUT_AREA],
+    input: &mut [u8; crate::connection::buffers::INPUT_AREA],
 ) -> Result<Parsed, Fault> {
     let Some(mut body) = record.body else {
         return Ok(Parsed::Partial);

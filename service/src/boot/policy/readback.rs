@@ -4,8 +4,8 @@ use core::fmt;
 
 use ingress_ledger::{Field as Limit, Lane, RatePolicy, Resource};
 
-use crate::policy::marker::{Field, Scope};
-use crate::policy::resolve::Policy;
+use crate::boot::policy::marker::{Field, Scope};
+use crate::boot::policy::resolve::Policy;
 
 impl fmt::Display for Policy {
     /// `key=value` pairs; keys are `<scope>_<field>` as in markers, lanes without listener are left out.
@@ -122,7 +122,7 @@ fn rate(
 mod tests {
     use ingress_ledger::{Listener, PerLane};
 
-    use crate::policy::{MarkerSet, resolve};
+    use crate::boot::policy::{MarkerSet, resolve};
 
     #[test]
     fn the_readback_speaks_the_markers_words() {

@@ -13,9 +13,9 @@
 
 use ingress_ledger::{Instant, Lane, Span};
 
+use crate::connection::record::Phase;
 use crate::http::fault::Fault;
 use crate::http::framing::parse_decimal;
-use crate::record::Phase;
 use crate::server::{Ending, Now, Server};
 
 /// How long after the grace connections that are still there keep the service from ending.

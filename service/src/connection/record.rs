@@ -4,14 +4,14 @@ use ingress_ledger::{
     ConnectionPermit, ConnectionUse, IngressReservation, Instant, Lane, Owner, RefusalPermit, Span,
 };
 
+use crate::connection::input::Input;
+use crate::connection::output::Output;
 use crate::http::body::BodyReader;
 use crate::http::condition::Condition;
 use crate::http::head::{Persistence, Version};
 use crate::http::status::Status;
 use crate::ids::Slot;
-use crate::input::Input;
-use crate::output::Output;
-use crate::route::Route;
+use crate::request::route::Route;
 
 /// Where a connection stands.
 ///

@@ -10,9 +10,9 @@
 
 use ingress_ledger::{Lane, OverloadKind, PerLane, RatePolicy};
 
-use crate::evidence::{Evidence, ServingState};
 use crate::http::status::{Status, StatusCounters};
 use crate::http::write::Text;
+use crate::report::evidence::{Evidence, ServingState};
 
 const ROOT_DATA: u64 = 15;
 const ROOT_POINTERS: u64 = 3;

@@ -2,16 +2,16 @@
 
 use ingress_ledger::Lane;
 
-use crate::answers::{Problem, Shape};
-use crate::buffers::{NOTE_BYTES, PREFIX, SLOT_BYTES};
+use crate::answer::answers::{Problem, Shape};
+use crate::answer::respond::{self, Connection, Context};
+use crate::connection::buffers::{NOTE_BYTES, PREFIX, SLOT_BYTES};
+use crate::connection::output::{Output, Source};
+use crate::connection::record::{After, Phase};
 use crate::http::condition::Condition;
 use crate::http::head::Version;
 use crate::http::status::Status;
 use crate::ids::ConnId;
-use crate::output::{Output, Source};
-use crate::record::{After, Phase};
-use crate::respond::{self, Connection, Context};
-use crate::route::Handler;
+use crate::request::route::Handler;
 use crate::server::{Ending, Now, Server};
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {

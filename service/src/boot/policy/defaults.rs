@@ -5,7 +5,7 @@ use ingress_ledger::{
     RatePolicy, Requests, Slots, Span, StructuralMaxima, Tickets,
 };
 
-use crate::buffers::{INPUT_BYTES, SLOT_BYTES};
+use crate::connection::buffers::{INPUT_BYTES, SLOT_BYTES};
 
 /// Most connections that are ever served at once; the guest's tables have this size.
 pub const STRUCTURAL_CONNECTIONS: u32 = 1024;

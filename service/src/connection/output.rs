@@ -1,6 +1,6 @@
 //! A connection's output: at most one answer, sent from one area, refilled from read-only data.
 
-use crate::buffers::{PREFIX, SendWindow, WORD};
+use crate::connection::buffers::{PREFIX, SendWindow, WORD};
 
 /// Which area an answer is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Output {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffers::Area;
+    use crate::connection::buffers::Area;
 
     #[test]
     fn an_answer_arrives_whole_however_little_each_send_takes() {

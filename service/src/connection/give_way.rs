@@ -24,10 +24,10 @@
 
 use ingress_ledger::{Instant, Lane, PermitRefusal, Span};
 
+use crate::connection::record::{Phase, Record};
+use crate::connection::table::{LANE_LISTS, list_of};
 use crate::ids::ConnId;
-use crate::record::{Phase, Record};
 use crate::server::{Ending, Now, Server};
-use crate::table::{LANE_LISTS, list_of};
 
 /// How long a connection may ask for nothing.
 ///

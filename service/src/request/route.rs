@@ -5,7 +5,7 @@
 
 use ingress_ledger::Lane;
 
-use crate::assets::{self, Asset};
+use crate::handlers::assets::{self, Asset};
 use crate::http::condition::Selected;
 use crate::http::head::Head;
 use crate::http::method::{Method, Methods};

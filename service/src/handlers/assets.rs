@@ -82,31 +82,31 @@ const fn hex_digit([value, ..]: [u8; 8]) -> u8 {
 
 /// The landing page.
 pub static INDEX: Asset = Asset::new(
-    include_bytes!("../assets/index.html"),
+    include_bytes!("../../assets/index.html"),
     "text/html; charset=utf-8",
     Freshness::Revalidate,
 );
 /// Its style.
 pub static STYLE: Asset = Asset::new(
-    include_bytes!("../assets/style.css"),
+    include_bytes!("../../assets/style.css"),
     "text/css; charset=utf-8",
     Freshness::Revalidate,
 );
 /// Its script.
 pub static SCRIPT: Asset = Asset::new(
-    include_bytes!("../assets/app.js"),
+    include_bytes!("../../assets/app.js"),
     "text/javascript; charset=utf-8",
     Freshness::Revalidate,
 );
 /// Its icon.
 pub static ICON: Asset = Asset::new(
-    include_bytes!("../assets/icon.svg"),
+    include_bytes!("../../assets/icon.svg"),
     "image/svg+xml",
     Freshness::Hour,
 );
 /// What crawlers are told.
 pub static ROBOTS: Asset = Asset::new(
-    include_bytes!("../assets/robots.txt"),
+    include_bytes!("../../assets/robots.txt"),
     "text/plain; charset=utf-8",
     Freshness::Hour,
 );

@@ -5,14 +5,14 @@
 
 use ingress_ledger::{IngressOverload, Lane, Occupancy, PermitRefusal, Span};
 
+use crate::answer::respond::{Connection, Response, write_head};
 use crate::http::date::HttpDate;
 use crate::http::fault::Fault;
 use crate::http::method::Methods;
 use crate::http::status::Status;
 use crate::http::write::Text;
 use crate::ids::JitterSeed;
-use crate::respond::{Connection, Response, write_head};
-use crate::route::Denial;
+use crate::request::route::Denial;
 
 /// The interim answer to `Expect: 100-continue`.
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
@@ -175,7 +175,7 @@ fn retry_after(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffers::NOTE_BYTES;
+    use crate::connection::buffers::NOTE_BYTES;
     use crate::http::method::Method;
 
     const SHAPE: Shape<'_> = Shape {

@@ -13,7 +13,7 @@
 //!
 //! Areas start on a word boundary, and so do all windows that are handed out.
 
-pub use crate::table::Buffers;
+pub use crate::connection::table::Buffers;
 
 /// Bytes that a transfer's message frame takes in front of its payload: the segment table, the root
 /// struct pointer and the data pointer of a message with one `Data` field.

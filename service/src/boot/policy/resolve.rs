@@ -8,9 +8,11 @@ use ingress_ledger::{
     ValidatedProfile,
 };
 
-use crate::policy::defaults::{DEFAULT_DRAIN, DEFAULT_LIMITS, DEFAULT_PHASES, structural_maxima};
-use crate::policy::marker::{Field, Scope, Value};
-use crate::policy::set::{MarkerError, MarkerSet};
+use crate::boot::policy::defaults::{
+    DEFAULT_DRAIN, DEFAULT_LIMITS, DEFAULT_PHASES, structural_maxima,
+};
+use crate::boot::policy::marker::{Field, Scope, Value};
+use crate::boot::policy::set::{MarkerError, MarkerSet};
 
 /// Everything that an operator decides, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -334,7 +336,7 @@ mod tests {
         );
         assert!(!policy.profile.clamps().is_empty());
     }
-    const STRUCTURAL: u32 = crate::policy::STRUCTURAL_CONNECTIONS;
+    const STRUCTURAL: u32 = crate::boot::policy::STRUCTURAL_CONNECTIONS;
 
     #[test]
     fn a_marker_for_a_lane_without_listener_is_refused() {

@@ -11,7 +11,7 @@ use core::fmt;
 
 use ingress_ledger::Lane;
 
-use crate::grants::listener_name;
+use crate::boot::grants::listener_name;
 use crate::wire::{Compared, Identity};
 
 /// Why two listeners, or what is known of one, do not make distinct lanes.

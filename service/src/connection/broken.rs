@@ -1,7 +1,7 @@
 //! Deliberate defects, each behind a feature of its own: what the proofs' negative controls must catch.
 
 #[cfg(feature = "broken-lane-from-header")]
-pub(crate) fn take_lane_from_header(record: &mut crate::record::Record, head: &[u8]) {
+pub(crate) fn take_lane_from_header(record: &mut crate::connection::record::Record, head: &[u8]) {
     use ingress_ledger::{ConnectionUse, Lane};
 
     let claim = b"X-Ingress-Lane: provider_health\r\n";

@@ -8,9 +8,9 @@
 //! | answering | aborted: the peer does not read |
 //! | lingering | closed |
 
+use crate::connection::record::Phase;
 use crate::http::fault::Fault;
 use crate::ids::ConnId;
-use crate::record::Phase;
 use crate::server::{Ending, Now, Server};
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {

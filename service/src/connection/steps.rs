@@ -2,11 +2,11 @@
 
 use ingress_ledger::{ConnectionPermit, ConnectionUse, Instant, Lane, LanePhases};
 
+use crate::boot::policy::DEFAULT_PHASES;
+use crate::connection::record::{Phase, Record};
+use crate::connection::table::list_of;
 use crate::ids::ConnId;
-use crate::policy::DEFAULT_PHASES;
-use crate::record::{Phase, Record};
 use crate::server::{Now, Server};
-use crate::table::list_of;
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Makes a claimed record that of a new connection.

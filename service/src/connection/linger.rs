@@ -12,8 +12,8 @@
 
 use ingress_ledger::Span;
 
+use crate::connection::record::Phase;
 use crate::ids::ConnId;
-use crate::record::Phase;
 use crate::server::{Ending, Now, Server};
 
 /// How long the connection lingers in all.

@@ -2,13 +2,13 @@
 
 use ingress_ledger::{Bytes, Instant, Lane};
 
-use crate::buffers::{Area, INPUT_AREA, NOTE_AREA, SLOT_AREA};
-use crate::chain::Chains;
-use crate::deadlines::Deadlines;
-use crate::give_way::{AGE_LISTS, Standing};
+use crate::connection::buffers::{Area, INPUT_AREA, NOTE_AREA, SLOT_AREA};
+use crate::connection::chain::Chains;
+use crate::connection::deadlines::Deadlines;
+use crate::connection::give_way::{AGE_LISTS, Standing};
+use crate::connection::output::Source;
+use crate::connection::record::{Phase, Record};
 use crate::ids::{ConnId, Slot};
-use crate::output::Source;
-use crate::record::{Phase, Record};
 
 /// Lists of one kind: one for each lane, numbered by [`list_of`].
 pub(crate) const LANE_LISTS: u16 = 3;

@@ -5,12 +5,12 @@
 
 use ingress_ledger::{Lane, OverloadKind};
 
-use crate::evidence::{Evidence, rate_word};
+use crate::answer::respond::Context;
 use crate::http::status::Status;
 use crate::http::write::Text;
-use crate::record_format;
-use crate::respond::Context;
-use crate::route::Handler;
+use crate::report::evidence::{Evidence, rate_word};
+use crate::report::record_format;
+use crate::request::route::Handler;
 
 const JSON: &str = "application/json";
 

@@ -1,0 +1,21 @@
+//! What a connection is: its record, its memory, its time, and how it gives way.
+//!
+//! `record` is one connection and `table` all of them, with the memory they share (`buffers`);
+//! `input` and `output` say what of that memory is filled. `steps` moves a connection from one phase
+//! to the next; `deadlines` keeps its time and `timeouts` says what happens when it has passed;
+//! `give_way` makes room on a full lane, `linger` sees a last answer off, `drain` ends them all.
+
+#[cfg(any(feature = "broken-lane-from-header", feature = "broken-leak-on-cancel"))]
+pub(crate) mod broken;
+pub mod buffers;
+pub(crate) mod chain;
+pub(crate) mod deadlines;
+pub(crate) mod drain;
+pub(crate) mod give_way;
+pub(crate) mod input;
+mod linger;
+pub(crate) mod output;
+pub(crate) mod record;
+mod steps;
+pub(crate) mod table;
+mod timeouts;

@@ -1,0 +1,4 @@
+//! What the routes answer with.
+
+pub(crate) mod api;
+pub mod assets;
