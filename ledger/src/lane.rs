@@ -23,6 +23,12 @@ impl Lane {
     /// Every lane, in a fixed order.
     pub const ALL: [Lane; LANES] = [Lane::Anonymous, Lane::LocalHealth, Lane::ProviderHealth];
 
+    /// The lane's place in [`Lane::ALL`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
     /// Whether this lane owns a reserve that no other lane can charge.
     #[must_use]
     pub const fn is_protected(self) -> bool {

@@ -13,6 +13,7 @@ use ingress_ledger::{Instant, Lane, Listener, PerLane};
 use remote_session_web_ui::buffers::PREFIX;
 use remote_session_web_ui::ids::JitterSeed;
 use remote_session_web_ui::policy::{self, MarkerSet};
+use remote_session_web_ui::request::job::Outcome;
 use remote_session_web_ui::{Action, Buffers, Config, ConnId, Server, State};
 
 const CONNS: usize = 1072;
@@ -59,6 +60,7 @@ fn exchange(server: &mut TheServer, conn: ConnId, request: &[u8], now: Instant) 
                 answered = payload.wrapping_add(answered);
                 server.sent(conn, payload, Some(now));
             }
+            Action::Start(id, _) => server.job_ended(id, Outcome::Failed, Some(now)),
             Action::Close(conn) | Action::Abort(conn) => server.closed(conn, Some(now)),
         }
     }

@@ -27,6 +27,7 @@ use mio::{Events, Interest, Poll, Token};
 use remote_session_web_ui::buffers::PREFIX;
 use remote_session_web_ui::ids::JitterSeed;
 use remote_session_web_ui::policy::{self, MarkerSet};
+use remote_session_web_ui::request::job::{Job, Outcome};
 use remote_session_web_ui::server::WallClock;
 use remote_session_web_ui::{Action, Buffers, Config, ConnId, Server, State};
 
@@ -202,6 +203,14 @@ impl Host {
             match action {
                 Action::Receive(conn) => self.socket(conn, |socket| socket.receives = true),
                 Action::Send(conn) => self.socket(conn, |socket| socket.sends = true),
+                Action::Start(id, Job::ReadWallClock) => {
+                    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+                    let wall = WallClock {
+                        unix_seconds: now.as_secs(),
+                        at: self.now(),
+                    };
+                    server.job_ended(id, Outcome::WallClock(wall), Some(self.now()));
+                }
                 Action::Close(conn) | Action::Abort(conn) => {
                     if let (Action::Close(_), Some(socket)) =
                         (action, &mut self.sockets[usize::from(conn.index())])

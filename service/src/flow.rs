@@ -3,132 +3,144 @@
 //!
 //! ```text
 //! admit ──▶ permit ──▶ advance ──▶ parse ──▶ route ──▶ reserve ──▶ serve ──▶ finish ──▶ end
-//!   │ none     │          ▲          │ fault    │ denial    │ overload         │
-//!   ▼          ▼          │          ▼          ▼           ▼                  │
-//! turn away  refuse       │        answer ── answer ───── answer ──▶ finish    │
-//!                         └──────────────── next request ◀─────────────────────┘
+//!   │ none     │          ▲          │ fault    │ denial   │ overload │  ▲       │
+//!   ▼          ▼          │          ▼          ▼          ▼          ▼  │       ├──▶ session
+//! turn away  refuse       │         tell ───── tell ───── tell     a job ┘       │
+//!                         └──────────────────── next request ◀───────────────────┘
 //! ```
 //!
 //! Keeps INV-LANE (a lane is the listener's, and nothing below reads it from anywhere else),
 //! INV-ROUTES (a denied request reaches no handler) and INV-RELEASE (one site ends a request, one
 //! ends a connection; both in `release`).
 
-use ingress_ledger::{
-    ConnectionPermit, ConnectionUse, IngressOverload, Instant, Lane, Owner, PermitRefusal, Selected,
-};
+use ingress_ledger::{ConnectionPermit, IngressOverload, Instant, Lane, Owner, Selected};
 
-use crate::answer::answers::Problem;
-use crate::connection::record::{After, Phase};
+use crate::connection::record::{After, Doing, Held, Reason, Stage};
+use crate::connection::table::{Parts, Place};
+use crate::http::body::BodyReader;
 use crate::http::fault::Fault;
 use crate::http::framing::BodyFraming;
-use crate::http::head::Persistence;
+use crate::http::head::Expectation;
 use crate::ids::ConnId;
-use crate::request::parse::Parsed;
-use crate::request::route::Denial;
-use crate::server::{Ending, Now, Server};
+use crate::release::Ended;
+use crate::request::job::Outcome;
+use crate::request::parse::{self, Parsed};
+use crate::request::route;
+use crate::server::{Now, Server};
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Accept, lane, permit: the lane is that of the listener that accepted, before a byte is read.
     pub(crate) fn admit(&mut self, lane: Lane, now: Now) -> Option<ConnId> {
-        let Some(conn) = self.memory.claim_record() else {
+        let Some(at) = self.memory.claim_record() else {
             // The accept took one before it was started.
             self.state.fault("fewer records than were divided");
             return None;
         };
-        if !self.takes_connections(lane) {
-            self.turn_away(conn, lane);
-            return Some(conn);
+        if self.takes_connections(lane) {
+            // A newcomer is preferred to whoever has had its time in its own lane.
+            self.make_room(lane, now);
+            match self.state.permits.admit(lane, now) {
+                Ok(permit) => self.open(at, permit, now),
+                Err(refusal) => self.refuse(at, lane, refusal, now),
+            }
+        } else {
+            self.turn_away(at, lane);
         }
-        // A newcomer is preferred to whoever has had its time in its own lane.
-        self.make_room(lane, now);
-        match self.state.permits.admit(lane, now) {
-            Ok(permit) => self.open(conn, permit, now),
-            Err(refusal) => self.refuse(conn, (lane, refusal), now),
-        }
-        Some(conn)
+        Some(self.memory.id_of(at))
     }
 
     /// A permit was given: the head is awaited.
-    fn open(&mut self, conn: ConnId, permit: ConnectionPermit<'static>, now: Now) {
-        let usage = permit.connection_use(Owner(conn.to_word()));
+    fn open(&mut self, at: Place, permit: ConnectionPermit<'static>, now: Now) {
+        let usage = permit.connection_use(Owner(self.memory.id_of(at).to_word()));
         let head = self.phases(permit.lane()).head;
-        self.reset_record(conn, usage, Some(permit));
-        self.enter(conn, Phase::Fresh);
-        self.set_deadline(conn, now.map(|now| now.after(head)));
-        self.want_receive(conn);
-    }
-
-    /// No permit was given (INV-REFUSALS): the peer is told so in one send, which a fresh socket has
-    /// room for, and nothing is waited for; what it sends meanwhile is for the stack to throw away.
-    fn refuse(&mut self, conn: ConnId, (lane, refusal): (Lane, PermitRefusal), now: Now) {
-        let usage = ConnectionUse::new(lane, Owner(conn.to_word()));
-        self.reset_record(conn, usage, None);
-        // No time of its own is needed to send at once, so the last one will do for the deadline.
-        let at = now.unwrap_or(self.state.clock);
-        let Ok(permit) = self.state.permits.admit_refusal(lane, at) else {
-            return self.end(conn, Ending::Abort);
-        };
-        let deadline = permit.deadline();
-        let problem = Problem::of_refusal(refusal, &mut self.state.jitter);
-        if let Some(record) = self.memory.record(conn) {
-            record.refusal = Some((permit, problem.status));
-        }
-        self.answer(conn, problem, After::Close, now);
-        self.set_deadline(conn, Some(deadline));
+        let doing = Doing::Fresh;
+        self.reset_record(at, usage, Stage::Open { permit, doing });
+        self.set_deadline(at, now.map(|now| now.after(head)));
+        self.want_receive(at);
     }
 
     /// Parse, route, reserve: as far as the input reaches.
-    pub(crate) fn advance(&mut self, conn: ConnId, now: Now) {
-        while self.phase(conn).is_reading() {
-            match self.parse(conn) {
-                Ok(Parsed::Partial) => return self.await_more(conn, now),
-                Ok(Parsed::Interim) => return self.send_interim(conn, now),
-                Ok(Parsed::Denied(denial, framing)) => self.deny(conn, denial, framing, now),
-                Ok(Parsed::Whole) => self.reserve(conn, now),
-                Err(fault) => self.answer_fault(conn, fault, now),
+    pub(crate) fn advance(&mut self, at: Place, now: Now) {
+        let read = match self.memory[at].doing() {
+            Some(Doing::Body { reader, .. }) => {
+                let reader = *reader;
+                self.read_body(at, reader, now)
             }
-        }
-    }
-
-    /// No route for it on this lane: counted, answered, no handler entered. Behind a body that is not
-    /// read, nothing is a request.
-    fn deny(&mut self, conn: ConnId, denial: Denial, framing: BodyFraming, now: Now) {
-        let after = match framing {
-            BodyFraming::None => self.after_request(conn),
-            BodyFraming::Length(_) | BodyFraming::Chunked => After::Linger,
+            _ => self.read_head(at, now),
         };
-        let lane = self.lane(conn);
-        self.state.ledger.route_denied(lane);
-        self.answer(conn, Problem::of_denial(denial), after, now);
+        if let Err(fault) = read {
+            self.tell_fault(at, fault, now);
+        }
     }
 
-    /// The request's form is at fault: what follows it cannot be trusted, so it is the last.
-    pub(crate) fn answer_fault(&mut self, conn: ConnId, fault: Fault, now: Now) {
-        if let Some(record) = self.memory.record(conn) {
-            record.input.discard();
-            record.request.persistence = Persistence::Close;
+    /// Parse and route: a head, who answers it, and whether a body follows.
+    fn read_head(&mut self, at: Place, now: Now) -> Result<(), Fault> {
+        let routes = self.state.routes;
+        let Parts {
+            record,
+            input,
+            note,
+        } = self.memory.parts(at);
+        let Parsed::Whole(head) = parse::head(record, input)? else {
+            self.await_head(at, now);
+            return Ok(());
+        };
+        let routed = route::decide(routes, record.lane(), &head);
+        record.asked = parse::keep(&head, routed);
+        let (framing, expectation) = (head.body, head.expectation);
+        let route = match routed {
+            Ok(route) => route,
+            Err(denial) => {
+                self.deny(at, denial, framing, now);
+                return Ok(());
+            }
+        };
+        if framing == BodyFraming::None {
+            self.reserve(at, now);
+            return Ok(());
         }
-        self.answer(conn, Problem::of_fault(fault), After::Linger, now);
+        record.input.begin_body();
+        let reader = BodyReader::new(framing, route.body_bytes_max)?;
+        let must_invite = expectation == Expectation::Continue && !reader.is_done();
+        if must_invite && route.body_bytes_max == 0 {
+            return Err(Fault::BodyTooLarge);
+        }
+        // A client that already sends needs no invitation (RFC 9110 §10.1.1).
+        if must_invite && record.input.is_empty() {
+            let interim = parse::invite(note);
+            self.begin_body(at, reader, interim, now);
+            self.want_send(at);
+            return Ok(());
+        }
+        self.read_body(at, reader, now)
+    }
+
+    /// Parse: the body of a request that has a route.
+    fn read_body(&mut self, at: Place, mut reader: BodyReader, now: Now) -> Result<(), Fault> {
+        let Parts { record, input, .. } = self.memory.parts(at);
+        match parse::body(&mut record.input, input, &mut reader)? {
+            Parsed::Partial => self.await_body(at, reader, now),
+            Parsed::Whole(()) => self.reserve(at, now),
+        }
+        Ok(())
     }
 
     /// Admission: a reservation that holds a slot or waits for one, or a typed overload.
-    fn reserve(&mut self, conn: ConnId, now: Now) {
-        let Some(record) = self.memory.record(conn) else {
-            return;
-        };
+    fn reserve(&mut self, at: Place, now: Now) {
+        let usage = &mut self.memory[at].usage;
+        let lane = usage.lane();
         let ledger = &mut self.state.ledger;
-        let Some(footprint) = ledger.footprint(record.lane()) else {
+        let Some(footprint) = ledger.footprint(lane) else {
             // A lane that does not exist: the request must not stay where it is parsed again.
-            return self.end(conn, Ending::Abort);
+            return self.end(at, Reason::Defect);
         };
-        match ledger.request(&mut record.usage, footprint, Instant::MAX, now) {
+        match ledger.request(usage, footprint, Instant::MAX, now) {
             Ok(reservation) => {
                 let has_slot = ledger.holds_slot(&reservation);
-                record.reservation = Some(reservation);
-                self.enter(conn, Phase::Waiting);
-                self.set_deadline(conn, None);
+                self.enter(at, Doing::Waiting { reservation });
+                self.set_deadline(at, None);
                 if has_slot {
-                    self.serve(conn, now);
+                    self.serve(at, now);
                 }
             }
             Err(overload) => {
@@ -136,37 +148,26 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                     overload
                 {
                     // For whoever comes next: the queue is full, or there is none.
-                    let lane = self.lane(conn);
                     let waiting = self.state.ledger.waiting(lane).count();
                     self.make_slots(lane, waiting.saturating_add(1));
                 }
-                self.answer_overload(conn, overload, now);
+                self.tell_overload(at, overload, now);
             }
         }
     }
 
-    /// Not admitted, or not in time. A lane that has no connection left keeps none for a retry.
-    fn answer_overload(&mut self, conn: ConnId, overload: IngressOverload, now: Now) {
-        let after = match self.state.permits.can_admit(self.lane(conn)) {
-            true => self.after_request(conn),
-            false => After::Linger,
-        };
-        let problem = Problem::of_overload(overload, &mut self.state.jitter);
-        self.answer(conn, problem, after, now);
-    }
-
     /// Gives free slots to whoever is next; tells those whose deadline has passed.
     pub(crate) fn dispatch(&mut self, now: Now) {
-        let Some(at) = now else { return };
-        while let Some(selected) = self.state.ledger.select_next(at) {
+        let Some(clock) = now else { return };
+        while let Some(selected) = self.state.ledger.select_next(clock) {
+            let (Selected::Dispatched(chosen) | Selected::Expired(chosen)) = selected;
+            let Some(at) = self.memory.resolve(ConnId::from_word(chosen.owner.0)) else {
+                self.state.fault("a ticket's connection is gone");
+                continue;
+            };
             match selected {
-                Selected::Dispatched(chosen) => self.serve(ConnId::from_word(chosen.owner.0), now),
-                Selected::Expired(chosen) => {
-                    let conn = ConnId::from_word(chosen.owner.0);
-                    self.count_time_out(conn);
-                    self.release_request(conn, Outcome::Cancelled);
-                    self.answer_overload(conn, IngressOverload::DeadlineExceeded, now);
-                }
+                Selected::Dispatched(_) => self.serve(at, now),
+                Selected::Expired(_) => self.expire(at, now),
             }
         }
         for lane in Lane::ALL {
@@ -175,49 +176,47 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         }
     }
 
-    /// Respond: the handler writes into the slot's buffer, bounded by it and by the deadline.
-    fn serve(&mut self, conn: ConnId, now: Now) {
-        let after = self.after_request(conn);
-        if !self.respond(conn, after, now) {
-            return self.end(conn, Ending::Abort);
+    /// Respond: the ledger has given a slot, and the handler writes into its buffer.
+    fn serve(&mut self, at: Place, now: Now) {
+        let Some(reservation) = self.memory[at].take_waiting() else {
+            return self.state.fault("a slot was given to no request");
+        };
+        let Some(slot) = self.memory.claim_slot() else {
+            self.state.fault("the ledger gave a slot that is not there");
+            self.release_reservation(at, reservation, Ended::Cancelled);
+            return self.end(at, Reason::Defect);
+        };
+        self.respond(at, Held { reservation, slot }, None, now);
+    }
+
+    /// Respond, once a job has ended: the handler goes on with its outcome.
+    pub(crate) fn resume(&mut self, at: Place, outcome: Outcome, now: Now) {
+        match self.memory[at].take_working() {
+            Some(held) => self.respond(at, held, Some(outcome), now),
+            None => self.state.fault("a job ended that no request waits for"),
         }
-        let write = self.phases(self.lane(conn)).write;
-        let deadline = self.request_deadline(conn).zip(now);
-        self.enter(conn, Phase::Answering);
-        self.set_deadline(
-            conn,
-            deadline.map(|(deadline, now)| deadline.min(now.after(write))),
-        );
-        self.want_send(conn);
     }
 
     /// The answer was sent: release, then the next request or the end.
-    pub(crate) fn finish(&mut self, conn: ConnId, now: Now) {
-        self.release_request(conn, Outcome::Served);
-        let Some(record) = self.memory.record(conn) else {
-            return;
-        };
-        if let Some((_, status)) = record.refusal {
-            let lane = record.lane();
-            self.count_response(lane, status);
-            return self.end(conn, Ending::Close);
+    pub(crate) fn finish(&mut self, at: Place, now: Now) {
+        if let Stage::Refused { status, .. } = self.memory[at].stage {
+            self.count_response(self.memory[at].lane(), status);
+            return self.end(at, Reason::Told);
         }
-        match record.after {
+        let Some((held, after)) = self.memory[at].take_answered() else {
+            return self.state.fault("a send ended that was no answer's");
+        };
+        if let Some(held) = held {
+            self.release_held(at, held, Ended::Served);
+        }
+        match after {
             After::NextRequest => {
-                self.enter(conn, Phase::Idle);
-                self.advance(conn, now);
+                self.enter(at, Doing::Idle);
+                self.advance(at, now);
             }
-            After::Close => self.end(conn, Ending::Close),
-            After::Linger => self.linger(conn, now),
+            After::Close => self.end(at, Reason::Answered),
+            After::Linger => self.linger(at, now),
+            After::Upgrade(protocol) => self.begin_session(at, protocol, now),
         }
     }
-}
-
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// Its answer was sent in full.
-    Served,
-    /// In any other way.
-    Cancelled,
 }

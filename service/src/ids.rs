@@ -51,6 +51,35 @@ impl ConnId {
     }
 }
 
+/// One job, named by its place among the jobs of its lane and by how often that place was used: an
+/// outcome that is told twice, or late, fits no job any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobId {
+    place: u16,
+    generation: u16,
+}
+
+impl JobId {
+    /// Rebuilds an id from the two parts that [`JobId::place`] and [`JobId::generation`] gave.
+    #[must_use]
+    pub const fn from_parts(place: u16, generation: u16) -> Self {
+        Self { place, generation }
+    }
+
+    /// The place among all jobs, below [`JOBS`](crate::request::jobs::JOBS): a caller can keep what it lends
+    /// for a job there.
+    #[must_use]
+    pub const fn place(self) -> u16 {
+        self.place
+    }
+
+    /// How often that place had been used when this id was made; wraps around.
+    #[must_use]
+    pub const fn generation(self) -> u16 {
+        self.generation
+    }
+}
+
 /// One response buffer, owned by the request that is being served from it.
 ///
 /// Move-only, so that a slot cannot be given back twice.

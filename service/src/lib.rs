@@ -9,9 +9,9 @@
 //! |---|---|
 //! | [`server`] | the boundary: inputs, outputs, windows |
 //! | `flow` | accept → lane → permit → parse → route → respond → release |
-//! | `connection` | one record a connection, its memory, its time, its giving way |
+//! | [`connection`] | one record a connection, its memory, its time, its giving way |
 //! | [`request`] | from bytes to a route |
-//! | `answer` | from a route, or a reason against it, to bytes |
+//! | [`answer`] | from a route, or a reason against it, to bytes |
 //! | [`handlers`] | what the routes answer with |
 //! | [`http`] | heads, bodies, statuses, responses |
 //! | [`boot`] | what is decided before the first accept: grants, distinct listeners, policy |
@@ -21,9 +21,9 @@
 #![forbid(unsafe_code)]
 
 pub mod action;
-mod answer;
+pub mod answer;
 pub mod boot;
-mod connection;
+pub mod connection;
 mod flow;
 pub mod handlers;
 pub mod http;
@@ -38,7 +38,7 @@ pub mod wire;
 pub use action::Action;
 pub use boot::{distinct, grants, policy};
 pub use connection::buffers::{self, Buffers};
-pub use ids::ConnId;
+pub use ids::{ConnId, JobId};
 pub use report::evidence;
 pub use server::{Config, Now, Server, State};
 pub use wire::tag;

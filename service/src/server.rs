@@ -10,6 +10,7 @@
 //!        sent ──▶ │ Server │ ──▶ Send(conn) ───── send_window ─────▶ socket
 //!      failed ──▶ │        │
 //!      closed ──▶ │        │ ──▶ Close(conn) or Abort(conn), then `closed`
+//!   job_ended ──▶ │        │ ──▶ Start(job)
 //!        tick ──▶ └────────┘ ──▶ next_deadline, evidence
 //! ```
 //!
@@ -19,10 +20,12 @@
 //! 2. After `Close` or `Abort` it closes the socket, waits for what is outstanding on it (telling the
 //!    server of it or not makes no difference), and calls [`Server::closed`]. Only then is the record,
 //!    and any buffer that the kernel could still read, used again.
-//! 3. Inputs about a connection that is gone are ignored, so late completions need no bookkeeping.
+//! 3. Inputs about a connection or a job that is gone are ignored, so late completions need no
+//!    bookkeeping. Each input looks its connection up once, here; the stages take the place.
 //! 4. An accept is started only after [`Server::start_accept`] has allowed it: that takes the record
 //!    which the connection will need (INV-RECORDS). Its end is told by `accepted` or `accept_failed`.
-//! 5. Time does not run backwards; `None` says that the clock could not be read, and then whatever
+//! 5. Each started job is ended once, in its own time; its place names what was lent for it (INV-JOBS).
+//! 6. Time does not run backwards; `None` says that the clock could not be read, and then whatever
 //!    needs a deadline is refused.
 
 use ingress_ledger::{AcceptFailure, ConnectionRecords, Connections, Instant, Lane, Span};
@@ -30,10 +33,13 @@ use ingress_ledger::{AcceptFailure, ConnectionRecords, Connections, Instant, Lan
 use crate::action::Action;
 use crate::connection::buffers::{Buffers, ReceiveWindow, SendWindow};
 use crate::connection::output::Sent;
-use crate::connection::record::{Operations, Phase, Record};
-use crate::connection::table::list_of;
-use crate::ids::ConnId;
+use crate::connection::record::{Doing, Reason, Record, Stage};
+use crate::connection::table::Place;
+use crate::ids::{ConnId, JobId};
 use crate::report::evidence::Evidence;
+use crate::request::job::Outcome;
+use crate::request::jobs::Owner;
+use crate::request::route::{ROUTES, Route};
 pub use crate::state::{Config, Now, StartError, State, WallClock};
 
 /// How long the service is quiet before its evidence is due.
@@ -58,6 +64,19 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         memory: &'m mut Buffers<CONNS, SLOTS>,
         config: Config,
     ) -> Result<Self, StartError> {
+        Self::start_with(state, memory, config, ROUTES)
+    }
+
+    /// Sets a server up that serves other routes.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn start_with(
+        state: &'m mut State,
+        memory: &'m mut Buffers<CONNS, SLOTS>,
+        config: Config,
+        routes: &'static [Route],
+    ) -> Result<Self, StartError> {
         let limits = config.policy.profile.limits();
         if limits.slots.count() as usize > SLOTS {
             return Err(StartError::MemoryTooSmall);
@@ -65,7 +84,7 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         let records = u32::try_from(CONNS).unwrap_or(u32::MAX);
         let records = ConnectionRecords::divide(&config.policy.profile, records)
             .ok_or(StartError::MemoryTooSmall)?;
-        state.open(config, records)?;
+        state.open(config, records, routes)?;
         Ok(Self { state, memory })
     }
 
@@ -127,7 +146,8 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
 
     /// Where the bytes of a receive go. `None` if none was asked for.
     pub fn receive_window(&mut self, conn: ConnId) -> Option<ReceiveWindow<'_>> {
-        let parts = self.memory.parts(conn)?;
+        let at = self.memory.resolve(conn)?;
+        let parts = self.memory.parts(at);
         if !parts.record.outstanding.receive {
             return None;
         }
@@ -137,69 +157,115 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
     /// A receive finished with `bytes` payload bytes in its window; 0: the peer sends no more.
     pub fn received(&mut self, conn: ConnId, bytes: usize, now: Now) {
         self.observe(now);
-        let Some(parts) = self.memory.parts(conn) else {
+        let Some(at) = self.memory.resolve(conn) else {
             return;
         };
+        let parts = self.memory.parts(at);
         if !core::mem::take(&mut parts.record.outstanding.receive) {
             return;
         }
         parts.record.input.close_window(parts.input, bytes);
         parts.record.peer_closed |= bytes == 0;
-        match parts.record.phase {
-            Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body if bytes > 0 => {
-                self.advance(conn, now)
+        match parts.record.doing() {
+            Some(Doing::Fresh | Doing::Idle | Doing::Head | Doing::Body { .. }) => {
+                if bytes > 0 {
+                    self.advance(at, now);
+                } else {
+                    self.close_after_peer(at);
+                }
             }
-            Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body => self.close_after_peer(conn),
-            Phase::Answering | Phase::Lingering => self.discard(conn, bytes, now),
-            Phase::Free | Phase::Waiting | Phase::Closing => {}
+            Some(Doing::Session { .. }) => self.take_turn(at, now),
+            Some(
+                Doing::Working { .. }
+                | Doing::Serving { .. }
+                | Doing::Telling { .. }
+                | Doing::Lingering { .. },
+            ) => self.discard(at, bytes, now),
+            // A request that is admitted was read whole, and asks for no more.
+            Some(Doing::Waiting { .. }) | None => {}
         }
         self.dispatch(now);
     }
 
     /// The bytes of a send. `None` if none was asked for.
     pub fn send_window(&mut self, conn: ConnId) -> Option<SendWindow<'_>> {
-        let (record, area) = self.memory.output(conn)?;
-        if !record.outstanding.send {
+        let at = self.memory.resolve(conn)?;
+        if !self.memory[at].outstanding.send {
             return None;
         }
-        record.output.window(area)
+        let (output, area) = self.memory.output(at)?;
+        output.window(area)
     }
 
     /// A send finished: the socket took the first `bytes` of its payload.
     pub fn sent(&mut self, conn: ConnId, bytes: usize, now: Now) {
         self.observe(now);
-        let Some((record, area)) = self.memory.output(conn) else {
+        let Some(at) = self.memory.resolve(conn) else {
             return;
         };
-        if !core::mem::take(&mut record.outstanding.send) || record.phase == Phase::Closing {
+        if !core::mem::take(&mut self.memory[at].outstanding.send) {
             return;
         }
-        match record.output.sent(area, bytes) {
-            Sent::Partly => self.want_send(conn),
+        let Some((output, area)) = self.memory.output(at) else {
+            return;
+        };
+        match output.sent(area, bytes) {
+            Sent::Partly => self.want_send(at),
             Sent::Part => {
-                self.memory.renew_standing(conn, self.state.clock);
-                self.want_send(conn);
+                self.memory.renew_standing(at, self.state.clock);
+                self.want_send(at);
             }
-            Sent::Wholly if record.phase == Phase::Body => self.advance(conn, now),
-            Sent::Wholly => self.finish(conn, now),
+            Sent::Wholly => match self.memory[at].doing() {
+                Some(Doing::Body { .. }) => self.advance(at, now),
+                Some(Doing::Session { .. }) => self.take_turn(at, now),
+                _ => self.finish(at, now),
+            },
         }
         self.dispatch(now);
+    }
+
+    /// A job ended so. Its request goes on, if it is still waiting for it.
+    pub fn job_ended(&mut self, id: JobId, outcome: Outcome, now: Now) {
+        self.observe(now);
+        match self.state.jobs.end(id) {
+            Owner::Request(at) => self.resume(at, outcome, now),
+            Owner::Nobody => self.state.note_activity(),
+            Owner::Unknown => {}
+        }
+        self.dispatch(now);
+    }
+
+    /// Jobs of a lane that were started and have not ended, whoever still waits for them.
+    #[must_use]
+    pub fn jobs_running(&self, lane: Lane) -> usize {
+        self.state.jobs.running(lane)
     }
 
     /// A receive or a send failed, or the peer reset the connection: it is over.
     pub fn failed(&mut self, conn: ConnId, now: Now) {
         self.observe(now);
-        self.end(conn, Ending::Abort);
+        if let Some(at) = self.memory.resolve(conn) {
+            self.end(at, Reason::Failed);
+        }
         self.dispatch(now);
     }
 
     /// The socket is closed and nothing is outstanding on it: its record may be used again.
     pub fn closed(&mut self, conn: ConnId, now: Now) {
         self.observe(now);
-        if self.memory.record(conn).is_some() {
-            self.end(conn, Ending::Abort);
-            self.forget(conn);
+        if let Some(at) = self.memory.resolve(conn) {
+            self.end(at, Reason::Failed);
+            self.forget(at);
             self.dispatch(now);
+        }
+    }
+
+    /// Why a connection ends whose socket is not closed yet.
+    #[must_use]
+    pub fn ends_because(&self, conn: ConnId) -> Option<Reason> {
+        match self.memory[self.memory.resolve(conn)?].stage {
+            Stage::Closing { reason, .. } => Some(reason),
+            Stage::Free | Stage::Refused { .. } | Stage::Open { .. } => None,
         }
     }
 
@@ -208,11 +274,11 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         self.observe(now);
         if let Some(at) = now {
             while let Some(index) = self.memory.deadlines.expire(at) {
-                if let Some(conn) = self.memory.id_of(index) {
-                    self.time_out(conn, now);
+                if let Some(place) = self.memory.place(index) {
+                    self.time_out(place, now);
                 }
             }
-            self.advance_drain(at);
+            self.advance_drain(now);
         }
         self.dispatch(now);
     }
@@ -258,28 +324,63 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
     /// The lane that a connection is charged to, while it has a record.
     #[must_use]
     pub fn lane_of(&self, conn: ConnId) -> Option<Lane> {
-        self.memory.peek(conn).map(Record::lane)
+        let at = self.memory.resolve(conn)?;
+        Some(self.memory[at].lane())
     }
 
     fn has_action_of(&self, lane: Lane) -> bool {
-        self.memory.ready.first(list_of(lane)).is_some()
+        self.memory.ready.first(lane as u16).is_some()
     }
 
     fn next_action_of(&mut self, lane: Lane) -> Option<Action> {
-        let list = list_of(lane);
+        let list = lane as u16;
         while let Some(index) = self.memory.ready.first(list) {
             self.memory.ready.remove(index);
-            let conn = self.memory.id_of(index)?;
-            let Some(record) = self.memory.record(conn) else {
-                continue;
-            };
-            let action = take_action(conn, &mut record.wanted, &mut record.outstanding);
-            if !record.wanted.is_empty() {
+            let at = self.memory.place(index)?;
+            let action = self.take_action(at);
+            if !self.memory[at].wanted.is_empty() {
                 self.memory.ready.push(list, index);
             }
             if action.is_some() {
                 return action;
             }
+        }
+        None
+    }
+
+    /// Moves the most urgent wanted operation over to the outstanding ones.
+    fn take_action(&mut self, at: Place) -> Option<Action> {
+        let conn = self.memory.id_of(at);
+        let Record {
+            wanted,
+            outstanding,
+            stage,
+            ..
+        } = &mut self.memory[at];
+        if core::mem::take(&mut wanted.abort) {
+            outstanding.abort = true;
+            return Some(Action::Abort(conn));
+        }
+        if core::mem::take(&mut wanted.close) {
+            outstanding.close = true;
+            return Some(Action::Close(conn));
+        }
+        if core::mem::take(&mut wanted.send) {
+            outstanding.send = true;
+            return Some(Action::Send(conn));
+        }
+        if core::mem::take(&mut wanted.receive) {
+            outstanding.receive = true;
+            return Some(Action::Receive(conn));
+        }
+        if core::mem::take(&mut wanted.start)
+            && let Stage::Open {
+                doing: Doing::Working { job, .. },
+                ..
+            } = stage
+        {
+            let job = *job;
+            return Some(Action::Start(job, self.state.jobs.start(job)?));
         }
         None
     }
@@ -350,38 +451,4 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
             self.state.clock = self.state.clock.max(now);
         }
     }
-}
-
-/// How a socket is closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// In order.
-    Close,
-    /// At once.
-    Abort,
-}
-
-/// Moves the most urgent wanted operation over to the outstanding ones.
-fn take_action(
-    conn: ConnId,
-    wanted: &mut Operations,
-    outstanding: &mut Operations,
-) -> Option<Action> {
-    if core::mem::take(&mut wanted.abort) {
-        outstanding.abort = true;
-        return Some(Action::Abort(conn));
-    }
-    if core::mem::take(&mut wanted.close) {
-        outstanding.close = true;
-        return Some(Action::Close(conn));
-    }
-    if core::mem::take(&mut wanted.send) {
-        outstanding.send = true;
-        return Some(Action::Send(conn));
-    }
-    if core::mem::take(&mut wanted.receive) {
-        outstanding.receive = true;
-        return Some(Action::Receive(conn));
-    }
-    None
 }

@@ -10,6 +10,8 @@ use crate::connection::drain::Drain;
 use crate::http::date::HttpDate;
 use crate::ids::JitterSeed;
 use crate::report::evidence::{Evidence, ServiceCounters, ServingState};
+use crate::request::jobs::Jobs;
+use crate::request::route::Route;
 
 /// The monotonic time, or `None` when the clock could not be read.
 pub type Now = Option<Instant>;
@@ -48,11 +50,13 @@ pub struct State {
     /// When an answer that was not being read gave way last.
     pub(crate) turned_over: PerLane<Option<Instant>>,
     pub(crate) backoff: AcceptBackoff,
+    pub(crate) jobs: Jobs,
+    pub(crate) routes: &'static [Route],
     pub(crate) policy: Option<Policy>,
     pub(crate) service: PerLane<ServiceCounters>,
     pub(crate) jitter: JitterSeed,
     pub(crate) drain: Option<Drain>,
-    /// Connections that are not quiet, and records that are not free.
+    /// Connections that are not quiet (see `Record::is_quiet`), and records that are not free.
     pub(crate) busy: u32,
     pub(crate) live: u32,
     /// What did not add up here, beside the ledger's own: always zero.
@@ -83,12 +87,10 @@ impl State {
             leaving: PerLane::all(0),
             turned_over: PerLane::all(None),
             backoff: AcceptBackoff::new(BackoffLimits::DEFAULT),
+            jobs: Jobs::new(),
+            routes: &[],
             policy: None,
-            service: PerLane {
-                anonymous: ServiceCounters::ZERO,
-                local_health: ServiceCounters::ZERO,
-                provider_health: ServiceCounters::ZERO,
-            },
+            service: PerLane::all(ServiceCounters::ZERO),
             jitter: JitterSeed::new(1),
             drain: None,
             busy: 0,
@@ -111,6 +113,7 @@ impl State {
         &mut self,
         config: Config,
         records: ConnectionRecords,
+        routes: &'static [Route],
     ) -> Result<(), StartError> {
         self.ledger
             .open(&config.policy.profile)
@@ -119,6 +122,7 @@ impl State {
             .open(&config.policy.profile)
             .map_err(StartError::Ledger)?;
         self.records = records;
+        self.routes = routes;
         self.policy = Some(config.policy);
         self.jitter = config.jitter;
         self.started = config.now;
@@ -133,6 +137,11 @@ impl State {
     /// Sets the wall clock.
     pub(crate) const fn set_wall_clock(&mut self, wall: WallClock) {
         self.wall = Some(wall);
+    }
+
+    /// Whether there is a wall clock, so that reading it again makes sense.
+    pub(crate) const fn has_wall_clock(&self) -> bool {
+        self.wall.is_some()
     }
 
     /// All counters.
@@ -203,7 +212,7 @@ impl State {
         self.date
     }
 
-    /// Counts an accounting fault, which no client can bring about; fails a debug build.
+    /// Counts what cannot happen, whatever a client does, and names it; fails a debug build.
     #[cold]
     pub(crate) fn fault(&mut self, what: &str) {
         self.faults = self.faults.saturating_add(1);

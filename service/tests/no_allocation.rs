@@ -7,6 +7,7 @@ use ingress_ledger::{Instant, Lane, Listener, PerLane};
 use remote_session_web_ui::buffers::PREFIX;
 use remote_session_web_ui::ids::JitterSeed;
 use remote_session_web_ui::policy::{self, MarkerSet};
+use remote_session_web_ui::request::job::Outcome;
 use remote_session_web_ui::{Action, Buffers, Config, Server, State};
 
 struct Counting;
@@ -65,6 +66,7 @@ fn exchange(server: &mut TheServer, request: &[u8], now: Option<Instant>) -> usi
                 answered = payload.saturating_add(answered);
                 server.sent(conn, payload, now);
             }
+            Action::Start(id, _) => server.job_ended(id, Outcome::Failed, now),
             Action::Close(conn) | Action::Abort(conn) => server.closed(conn, now),
         }
     }

@@ -8,7 +8,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use remote_session_web_ui::http::body::{BodyProgress, BodyReader};
-use remote_session_web_ui::http::condition::{Condition, Selected};
+use remote_session_web_ui::http::condition::{Condition, Representation};
 use remote_session_web_ui::http::head::Head;
 use remote_session_web_ui::http::scan::{HeadScan, Scanned};
 
@@ -34,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
         has("if-match") || has("if-none-match"),
         "two readers of the fields differ"
     );
-    let condition = Condition::evaluate(&parsed, Selected::Tagged(b"\"a\""));
+    let condition = Condition::evaluate(&parsed, Representation::Tagged(b"\"a\""));
     assert!(parsed.is_conditional || condition == Condition::Holds);
     let Ok(mut body) = BodyReader::new(parsed.body, 256) else {
         return;

@@ -1,254 +1,237 @@
-//! Answers that serve: one writer of response heads, and one handler for each kind of route.
+//! The handler of a route is entered, here and nowhere else, with what was asked and the area of a
+//! slot; what it says is put behind a head.
+//!
+//! ```text
+//!   slot area    | PREFIX | head room    | body, as the handler writes it |
+//!   then         | PREFIX | head | body, moved down to it |
+//! ```
 
-use ingress_ledger::Lane;
-
-use crate::answer::answers::{Problem, Shape};
-use crate::connection::buffers::SLOT_BYTES;
-use crate::handlers::api;
-use crate::handlers::assets::Asset;
+use crate::answer::head::{Connection, Response, Shape, write_head};
+use crate::answer::problem::Problem;
+use crate::answer::reply::{Content, Effect, Reply, Said};
+use crate::connection::buffers::{PREFIX, SLOT_BYTES};
+use crate::connection::output::Output;
+use crate::connection::record::{After, Asked, Doing, Held, Reason};
+use crate::connection::session::Protocol;
+use crate::connection::table::{Parts, Place};
+use crate::handlers::Verdict;
 use crate::http::condition::Condition;
-use crate::http::date::HttpDate;
-use crate::http::method::Methods;
 use crate::http::status::Status;
 use crate::http::write::Text;
-use crate::report::evidence::{Evidence, ServingState};
-use crate::request::route::{Handler, ROUTES};
+use crate::request::asked::{Facts, Request};
+use crate::request::job::{self, Job, Outcome};
+use crate::server::{Now, Server};
 
-/// What the head of an answer says about the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Connection {
-    /// Nothing: it goes on, as HTTP/1.1 does by itself.
-    GoesOn,
-    /// `keep-alive`, which an HTTP/1.0 client wants to hear.
-    KeepAlive,
-    /// `close`.
-    Close,
+/// Room for the head of an answer whose body is written into the slot. The heads of files are longer,
+/// and have the whole area.
+const HEAD_ROOM: usize = 512;
+
+/// What a handler made of a request.
+enum Made {
+    Answer(Said, Option<usize>),
+    Wait(Job),
+    Upgrade(&'static Protocol),
+    /// There is no handler, which no admitted request lacks.
+    Nothing,
 }
 
-/// The fields of a response head.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Response<'a> {
-    pub(crate) status: Status,
-    pub(crate) media_type: Option<&'static str>,
-    /// The body's length, whether or not the body is sent.
-    pub(crate) length: usize,
-    pub(crate) connection: Connection,
-    pub(crate) date: Option<&'a HttpDate>,
-    pub(crate) allow: Option<Methods>,
-    pub(crate) retry_after_s: Option<u64>,
-    pub(crate) asset: Option<&'static Asset>,
-}
-
-impl Response<'_> {
-    /// An empty answer that goes on.
-    pub(crate) const EMPTY: Self = Self {
-        status: Status::NoContent,
-        media_type: None,
-        length: 0,
-        connection: Connection::GoesOn,
-        date: None,
-        allow: None,
-        retry_after_s: None,
-        asset: None,
-    };
-}
-
-/// What confines a page: nothing from elsewhere, nothing inline, in no frame.
-const PAGE_FIELDS: &str = "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; \
-img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
-X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n";
-
-/// Writes status line and fields, empty line included.
-pub(crate) fn write_head(response: &Response<'_>, text: &mut Text<'_>) {
-    text.text("HTTP/1.1 ")
-        .text(response.status.line())
-        .text("\r\n");
-    if let Some(date) = response.date {
-        text.text("Date: ").bytes(date.as_bytes()).text("\r\n");
-    }
-    if let Some(media_type) = response.media_type {
-        text.text("Content-Type: ").text(media_type).text("\r\n");
-    }
-    if !matches!(response.status, Status::NoContent | Status::NotModified) {
-        text.text("Content-Length: ")
-            .number(u64::try_from(response.length).unwrap_or(u64::MAX))
-            .text("\r\n");
-    }
-    match response.asset {
-        Some(asset) => {
-            text.text("ETag: ").bytes(&asset.etag);
-            text.text("\r\nCache-Control: ")
-                .text(asset.freshness.cache_control())
-                .text("\r\n");
-            if asset.is_page() {
-                text.text(PAGE_FIELDS);
+impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
+    /// Has the handler of the request's route answer, or wait for a job and answer then.
+    pub(crate) fn respond(&mut self, at: Place, held: Held, outcome: Option<Outcome>, now: Now) {
+        match self.enter_handler(at, &held, outcome) {
+            Made::Answer(said, body) => {
+                let is_holding = self.memory[at].asked.condition == Condition::Holds;
+                if let Some(effect) = said.effect.filter(|_| is_holding) {
+                    self.apply(effect);
+                }
+                let after = match said.content {
+                    Content::Problem(_) => After::Linger,
+                    _ => self.after_request(at),
+                };
+                self.send_answer(at, held, (said, body), after, now);
             }
-        }
-        None => {
-            text.text("Cache-Control: no-store\r\n");
-        }
-    }
-    if let Some(methods) = response.allow {
-        text.text("Allow: ");
-        let mut separator = "";
-        for method in methods.iter() {
-            text.text(separator).text(method.name());
-            separator = ", ";
-        }
-        text.text("\r\n");
-    }
-    if let Some(seconds) = response.retry_after_s {
-        text.text("Retry-After: ").number(seconds).text("\r\n");
-    }
-    text.text("X-Content-Type-Options: nosniff\r\n");
-    match response.connection {
-        Connection::GoesOn => {}
-        Connection::KeepAlive => {
-            text.text("Connection: keep-alive\r\n");
-        }
-        Connection::Close => {
-            text.text("Connection: close\r\n");
+            Made::Upgrade(protocol) => {
+                let said = Said {
+                    status: Status::SwitchingProtocols,
+                    media_type: None,
+                    allow: None,
+                    content: Content::Fixed(b""),
+                    effect: None,
+                };
+                self.send_answer(at, held, (said, Some(0)), After::Upgrade(protocol), now);
+            }
+            Made::Wait(job) => self.begin_job(at, held, (job, outcome), now),
+            Made::Nothing => self.give_up(at, held, "an admitted request has no handler"),
         }
     }
-    text.text("\r\n");
-}
 
-/// What a handler knows of the service.
-pub(crate) struct Context<'a> {
-    pub(crate) evidence: &'a dyn Fn() -> Evidence,
-    pub(crate) state: ServingState,
-    pub(crate) lane: Lane,
-    pub(crate) condition: Condition,
-    pub(crate) drain_ms: u64,
-}
+    fn enter_handler(&mut self, at: Place, held: &Held, outcome: Option<Outcome>) -> Made {
+        let memory = self.memory.bytes_used();
+        let (Parts { record, input, .. }, area) = self.memory.served(at, held);
+        let Asked { route, method, .. } = record.asked;
+        let (Some(route), Some(method)) = (route, method) else {
+            return Made::Nothing;
+        };
+        let (head, body) = record.input.request(input);
+        let request = Request {
+            lane: record.lane(),
+            method,
+            route,
+            body,
+            outcome,
+            facts: Facts::new(self.state, memory),
+            head,
+        };
+        let room = PREFIX.saturating_add(HEAD_ROOM)..PREFIX.saturating_add(SLOT_BYTES);
+        let mut reply = Reply::new(area.get_mut(room).unwrap_or_default());
+        match (route.handler)(&request, &mut reply) {
+            Verdict::Done => {
+                let (said, body) = reply.finish();
+                Made::Answer(said, body)
+            }
+            Verdict::Later(job) => Made::Wait(job),
+            Verdict::Upgrade(protocol) => Made::Upgrade(protocol),
+        }
+    }
 
-/// An answer in a slot: so many bytes of it, and what follows from read-only data.
-pub(crate) struct Written {
-    pub(crate) status: Status,
-    pub(crate) bytes: usize,
-    pub(crate) rest: &'static [u8],
-}
+    /// A request waits for a job from here on; if there is no place for one, its handler is told so.
+    fn begin_job(
+        &mut self,
+        at: Place,
+        held: Held,
+        (job, before): (Job, Option<Outcome>),
+        now: Now,
+    ) {
+        if before == Some(Outcome::Busy) {
+            return self.give_up(at, held, "a handler does not take no for an answer");
+        }
+        let lane = self.memory[at].lane();
+        let Some(id) = self.state.jobs.claim(lane, at, job) else {
+            return self.respond(at, held, Some(Outcome::Busy), now);
+        };
+        let request = self.state.ledger.deadline(&held.reservation);
+        self.enter(at, Doing::Working { held, job: id });
+        self.set_deadline(at, job::deadline(job, request, now));
+        self.memory[at].wanted.start = true;
+        self.note_wish(at);
+    }
 
-/// Serves one request into a slot's area. `None` if it does not fit, which no answer does.
-pub(crate) fn serve(
-    handler: Handler,
-    context: &Context<'_>,
-    shape: Shape<'_>,
-    area: &mut [u8],
-) -> Option<Written> {
-    let response = Response {
-        connection: shape.connection,
-        date: shape.date,
-        ..Response::EMPTY
-    };
-    let mut formatted;
-    let (response, body) = match handler {
-        Handler::Asset(asset) => {
-            let response = Response {
-                status: Status::Ok,
-                media_type: Some(asset.media_type),
-                asset: Some(asset),
-                ..response
-            };
-            (response, asset.content)
-        }
-        Handler::Options => {
-            let response = Response {
-                allow: Some(allowed(context.lane)),
-                ..response
-            };
-            (response, &b""[..])
-        }
-        Handler::Health | Handler::Readiness => {
-            // The local lane's health is asked by whoever would restart the service.
-            let is_told = handler == Handler::Readiness || context.lane != Lane::LocalHealth;
-            let (status, body) = if is_told && context.state == ServingState::Draining {
-                (
-                    Status::ServiceUnavailable,
-                    &b"{\"status\":\"fail\",\"output\":\"draining\"}\n"[..],
-                )
-            } else {
-                (Status::Ok, &b"{\"status\":\"pass\"}\n"[..])
-            };
-            let response = Response {
-                status,
-                media_type: Some("application/health+json"),
-                ..response
-            };
-            (response, body)
-        }
-        Handler::Ingress | Handler::Status | Handler::Evidence | Handler::Drain => {
-            formatted = [0; SLOT_BYTES];
-            let mut text = Text::new(&mut formatted);
-            let (status, media_type) = api::write(handler, context, &mut text);
-            let length = text.finish()?;
-            let response = Response {
-                status,
-                media_type: Some(media_type),
-                ..response
-            };
-            (response, formatted.get(..length)?)
-        }
-    };
-    finish(response, body, (context, shape), area)
-}
+    /// Writes head and body into the slot, and has them sent.
+    fn send_answer(
+        &mut self,
+        at: Place,
+        held: Held,
+        (said, body): (Said, Option<usize>),
+        after: After,
+        now: Now,
+    ) {
+        let Some((status, output)) = self.write_answer(at, &held, (said, body), after) else {
+            return self.give_up(at, held, "an answer is larger than its area");
+        };
+        let lane = self.memory[at].lane();
+        self.count_response(lane, status);
+        let write = self.phases(lane).write;
+        let request = self.state.ledger.deadline(&held.reservation);
+        let deadline = request
+            .zip(now)
+            .map(|(request, now)| request.min(now.after(write)));
+        let serving = Doing::Serving {
+            held,
+            output,
+            after,
+        };
+        self.enter(at, serving);
+        self.set_deadline(at, deadline);
+        self.want_send(at);
+    }
 
-/// The methods of all routes of a lane.
-fn allowed(lane: Lane) -> Methods {
-    ROUTES
-        .iter()
-        .filter(|route| route.lanes.contains(&lane))
-        .fold(Methods::of(&[]), |all, route| all.or(route.methods))
-}
-
-/// Writes head and body, or what the request's preconditions make of them. They count only where the
-/// answer would be a success (RFC 9110 §13.2.1).
-fn finish(
-    response: Response<'_>,
-    body: &[u8],
-    (context, shape): (&Context<'_>, Shape<'_>),
-    area: &mut [u8],
-) -> Option<Written> {
-    let is_success = response.status.code() / 100 == 2;
-    let (response, is_modified) = match context.condition {
-        Condition::Failed if is_success => {
-            let problem = Problem::of_failed_condition();
-            return Some(Written {
-                status: problem.status,
-                bytes: problem.write(context.lane, shape, area)?,
-                rest: &[],
-            });
+    fn write_answer(
+        &mut self,
+        at: Place,
+        held: &Held,
+        (said, body): (Said, Option<usize>),
+        after: After,
+    ) -> Option<(Status, Output)> {
+        let date = self.state.date();
+        let (Parts { record, .. }, area) = self.memory.served(at, held);
+        let (lane, asked) = (record.lane(), record.asked);
+        let shape = Shape {
+            connection: Connection::of(after, asked.version),
+            head_only: asked.head_only,
+            date: date.as_ref(),
+        };
+        let area = area.get_mut(PREFIX..PREFIX.saturating_add(SLOT_BYTES))?;
+        // Preconditions count only where the answer would be a success (RFC 9110 §13.2.1).
+        let is_success = said.status.code() / 100 == 2;
+        let problem = match (said.content, asked.condition) {
+            (Content::Problem(problem), _) => Some(problem),
+            (_, Condition::Failed) if is_success => Some(Problem::of_failed_condition()),
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            let bytes = problem.write(lane, shape, area)?;
+            return Some((problem.status, Output::start(bytes, &[])));
         }
-        Condition::NotModified if is_success => {
-            let response = Response {
+        if is_success && asked.condition == Condition::NotModified {
+            let said = Said {
                 status: Status::NotModified,
                 media_type: None,
-                ..response
+                ..said
             };
-            (response, false)
+            let shape = Shape {
+                head_only: true,
+                ..shape
+            };
+            return Some((said.status, write_content(&said, body?, shape, area)?));
         }
-        _ => (response, true),
-    };
-    let response = Response {
-        length: body.len(),
-        ..response
-    };
-    let mut text = Text::new(area);
-    write_head(&response, &mut text);
-    let mut rest: &[u8] = &[];
-    if is_modified && !shape.head_only {
-        if let Some(asset) = response.asset {
-            let here = asset.content.len().min(text.room());
-            let first;
-            (first, rest) = asset.content.split_at_checked(here)?;
-            text.bytes(first);
-        } else {
-            text.bytes(body);
+        Some((said.status, write_content(&said, body?, shape, area)?))
+    }
+
+    fn apply(&mut self, effect: Effect) {
+        match effect {
+            Effect::Drain(grace) => self.state.begin_drain(grace),
+            Effect::SetWallClock(wall) => self.state.set_wall_clock(wall),
         }
     }
-    Some(Written {
-        status: response.status,
-        bytes: text.finish()?,
-        rest,
-    })
+
+    /// What cannot happen has happened to a request that holds a slot: counted, and ended.
+    fn give_up(&mut self, at: Place, held: Held, what: &str) {
+        self.state.fault(what);
+        self.release_held(at, held, crate::release::Ended::Cancelled);
+        self.end(at, Reason::Defect);
+    }
+}
+
+/// Writes a head, and behind it the body, of which `written` bytes stand in the area already.
+fn write_content(said: &Said, written: usize, shape: Shape<'_>, area: &mut [u8]) -> Option<Output> {
+    let (asset, fixed, length) = match said.content {
+        Content::Fixed(bytes) => (None, bytes, bytes.len()),
+        Content::File(asset) => (Some(asset), asset.content, asset.content.len()),
+        Content::Written | Content::Problem(_) => (None, &b""[..], written),
+    };
+    let response = Response {
+        status: said.status,
+        media_type: said.media_type,
+        length,
+        connection: shape.connection,
+        date: shape.date,
+        allow: said.allow,
+        asset,
+        ..Response::EMPTY
+    };
+    let is_written = matches!(said.content, Content::Written);
+    let room = if is_written { HEAD_ROOM } else { area.len() };
+    let mut text = Text::new(area.get_mut(..room)?);
+    write_head(&response, &mut text);
+    if shape.head_only {
+        return Some(Output::start(text.finish()?, &[]));
+    }
+    let (here, rest) = fixed.split_at_checked(fixed.len().min(text.room()))?;
+    text.bytes(here);
+    let end = text.finish()?;
+    if !is_written {
+        return Some(Output::start(end, rest));
+    }
+    area.copy_within(HEAD_ROOM..HEAD_ROOM.checked_add(written)?, end);
+    Some(Output::start(end.saturating_add(written), &[]))
 }

@@ -20,13 +20,15 @@ use remote_session_web_ui::policy::{self, MarkerSet, Policy};
 use remote_session_web_ui::server::{Config, Server, State, WallClock};
 use remote_session_web_ui::wire::Identity;
 
-use super::calls::Calls;
+use super::calls::{CallError, Calls, optional};
 use super::clock::Clock;
 use super::console::Console;
-use super::fault::{Fault, exit};
+use super::fatal::{Fatal, exit};
 use super::grants::Entries;
 use super::inbox::Inbox;
+use super::jobs::{self, Jobs};
 use super::listeners::Listeners;
+use super::outcome::CallFailure;
 use super::refusal::Refusal;
 use super::ring::Ring;
 use super::serve::{SLOTS, Service};
@@ -37,20 +39,38 @@ static CONSOLE: Once<Console> = Once::new(Console::new());
 static LISTENERS: Once<Listeners> = Once::new(Listeners::new());
 static SOCKETS: Once<Sockets> = Once::new(Sockets::new());
 static RELEASE_QUEUE: Once<Releases> = Once::new(Releases::new());
+static JOBS: Once<Jobs> = Once::new(Jobs::new());
 static STATE: Once<State> = Once::new(State::new());
 static BUFFERS: Once<Buffers<CONNS, SLOTS>> = Once::new(Buffers::new());
 
-/// A step of the boot sequence: done, refused, or the process is at its end.
-type Step<'a, T> = Result<Result<T, Refusal<'a>>, Fault>;
+/// Why the boot sequence goes no further.
+enum Stop<'a> {
+    /// The service does not serve what it was granted.
+    Refused(Refusal<'a>),
+    /// The process is at its end.
+    Fatal(Fatal),
+}
 
-/// What a refused step leaves to do, and what a done one gives.
-macro_rules! step {
-    ($step:expr) => {
-        match $step? {
-            Ok(done) => done,
-            Err(refusal) => return Ok(Err(refusal)),
+impl<'a, R: Into<Refusal<'a>>> From<R> for Stop<'a> {
+    fn from(refusal: R) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
+impl From<Fatal> for Stop<'_> {
+    fn from(fatal: Fatal) -> Self {
+        Self::Fatal(fatal)
+    }
+}
+
+impl<'a> Stop<'a> {
+    /// A call failed that the service cannot do without.
+    fn by(error: CallError, refusal: impl FnOnce(CallFailure) -> Refusal<'a>) -> Self {
+        match error {
+            CallError::Call(failure) => Self::Refused(refusal(failure)),
+            CallError::Process(fatal) => Self::Fatal(fatal),
         }
-    };
+    }
 }
 
 /// The process's whole life; its exit code.
@@ -69,15 +89,15 @@ pub(crate) fn start(runtime: Runtime) -> i64 {
     let entries = Entries::read(runtime.capset());
     let prepared = prepare(&mut Calls::new(&mut ring, console), &entries);
     let outcome = match prepared {
-        Ok(Ok(prepared)) => serve(&mut ring, console, prepared).map(|()| exit::DONE),
-        Ok(Err(refusal)) => {
+        Ok(prepared) => serve(&mut ring, console, prepared).map(|()| exit::DONE),
+        Err(Stop::Refused(refusal)) => {
             console.say(format_args!("[web-ui] refused: {refusal}"));
             Ok(exit::REFUSED)
         }
-        Err(fault) => Err(fault),
+        Err(Stop::Fatal(fatal)) => Err(fatal),
     };
-    let code = outcome.unwrap_or_else(|fault| {
-        console.say(format_args!("[web-ui] fault: {fault}"));
+    let code = outcome.unwrap_or_else(|fatal| {
+        console.say(format_args!("[web-ui] fault: {fatal}"));
         exit::FAULT
     });
     // If the last lines cannot be written, the exit code still says it.
@@ -93,14 +113,17 @@ struct Prepared {
     timer: CapId,
     now: Instant,
     listeners: &'static mut Listeners,
+    jobs: &'static mut Jobs,
     server: Server<'static, CONNS, SLOTS>,
 }
 
-fn prepare<'a>(calls: &mut Calls<'_>, entries: &'a Entries) -> Step<'a, Prepared> {
-    let grants = step!(Ok(Grants::collect(entries.iter()).map_err(Refusal::Grants)));
-    let identities = step!(identify(calls, &grants));
-    let policy = step!(Ok(resolve(entries, &grants, &identities)));
-    let now_ns = step!(Ok(calls.now(grants.timer)?.map_err(Refusal::Clock)));
+fn prepare<'a>(calls: &mut Calls<'_>, entries: &'a Entries) -> Result<Prepared, Stop<'a>> {
+    let grants = Grants::collect(entries.iter())?;
+    let identities = identify(calls, &grants)?;
+    let policy = resolve(entries, &grants, &identities)?;
+    let now_ns = calls
+        .now(grants.timer)
+        .map_err(|error| Stop::by(error, Refusal::Clock))?;
     let now = Instant::from_nanos(now_ns);
     calls.console().say(format_args!("[web-ui] {policy}"));
     let config = Config {
@@ -108,55 +131,56 @@ fn prepare<'a>(calls: &mut Calls<'_>, entries: &'a Entries) -> Step<'a, Prepared
         jitter: seed(calls, grants.entropy, now_ns)?,
         now,
     };
-    let server = Server::start(STATE.take()?, BUFFERS.take()?, config);
-    let mut server = step!(Ok(server.map_err(Refusal::Start)));
+    let mut server = Server::start(STATE.take()?, BUFFERS.take()?, config)?;
     if let Some(wall_clock) = wall_clock(calls, grants.wall_clock)? {
         server.set_wall_clock(wall_clock);
     }
+    let jobs = JOBS.take()?;
+    jobs.open(grants.wall_clock);
     let listeners = LISTENERS.take()?;
-    step!(listen(calls, &grants, &identities, listeners));
+    listen(calls, &grants, &identities, listeners)?;
     calls
         .console()
         .say(format_args!("[web-ui] ready lanes={}", Lanes(&grants)));
-    Ok(Ok(Prepared {
+    Ok(Prepared {
         timer: grants.timer,
         now,
         listeners,
+        jobs,
         server,
-    }))
+    })
 }
 
 /// Asks the kernel what each listener is, and proves them pairwise distinct.
-fn identify<'a>(calls: &mut Calls<'_>, grants: &Grants) -> Step<'a, PerLane<Option<Identity>>> {
+fn identify<'a>(
+    calls: &mut Calls<'_>,
+    grants: &Grants,
+) -> Result<PerLane<Option<Identity>>, Stop<'a>> {
     let mut identities = PerLane::all(None);
     let Some(discriminator) = grants.discriminator else {
-        return Ok(Ok(identities));
+        return Ok(identities);
     };
-    let mut before: [Option<(CapId, Identified)>; Lane::ALL.len()] = [None; Lane::ALL.len()];
-    for (place, lane) in Lane::ALL.into_iter().enumerate() {
+    let mut before: PerLane<Option<(CapId, Identified)>> = PerLane::all(None);
+    for lane in Lane::ALL {
         let Some(cap) = grants.listeners[lane] else {
             continue;
         };
-        let identity = step!(Ok(calls
-            .identify(discriminator, cap)?
-            .map_err(|failure| Refusal::Identify(lane, failure))));
-        let own = step!(Ok(
-            Identified::new(lane, identity).map_err(Refusal::Distinct)
-        ));
-        for (other_cap, other) in before.into_iter().flatten() {
-            let compared = step!(Ok(calls
-                .compare(discriminator, other_cap, cap)?
-                .map_err(|failure| Refusal::Identify(lane, failure))));
-            step!(Ok(
-                distinct::check_pair([other, own], compared).map_err(Refusal::Distinct)
-            ));
+        let unknown = |error| Stop::by(error, |failure| Refusal::Identify(lane, failure));
+        let identity = calls.identify(discriminator, cap).map_err(unknown)?;
+        let own = Identified::new(lane, identity)?;
+        for (_, other) in before.iter() {
+            let Some((other_cap, other)) = *other else {
+                continue;
+            };
+            let compared = calls
+                .compare(discriminator, other_cap, cap)
+                .map_err(unknown)?;
+            distinct::check_pair([other, own], compared)?;
         }
-        if let Some(place) = before.get_mut(place) {
-            *place = Some((cap, own));
-        }
+        before[lane] = Some((cap, own));
         identities[lane] = Some(identity);
     }
-    Ok(Ok(identities))
+    Ok(identities)
 }
 
 fn resolve<'a>(
@@ -184,21 +208,18 @@ fn resolve<'a>(
 }
 
 /// The time of day, where it is granted and trusted; answers go undated else.
-fn wall_clock(calls: &mut Calls<'_>, granted: Option<CapId>) -> Result<Option<WallClock>, Fault> {
+fn wall_clock(calls: &mut Calls<'_>, granted: Option<CapId>) -> Result<Option<WallClock>, Fatal> {
     let Some(cap) = granted else {
         return Ok(None);
     };
-    let reading = calls.wall_time(cap)?.ok();
-    Ok(reading.map(|time| WallClock {
-        unix_seconds: time.unix_seconds,
-        at: Instant::from_nanos(time.monotonic_ns),
-    }))
+    let time = optional(calls.wall_time(cap))?;
+    Ok(time.map(jobs::reading))
 }
 
 /// A seed for jitter: random if there is a source, else the clock's.
-fn seed(calls: &mut Calls<'_>, entropy: Option<CapId>, now_ns: u64) -> Result<JitterSeed, Fault> {
+fn seed(calls: &mut Calls<'_>, entropy: Option<CapId>, now_ns: u64) -> Result<JitterSeed, Fatal> {
     let drawn = match entropy {
-        Some(entropy) => calls.random(entropy)?.ok(),
+        Some(entropy) => optional(calls.random(entropy))?,
         None => None,
     };
     let [a, b, c, d, ..] = now_ns.to_le_bytes();
@@ -213,23 +234,24 @@ fn listen<'a>(
     grants: &Grants,
     identities: &PerLane<Option<Identity>>,
     listeners: &mut Listeners,
-) -> Step<'a, ()> {
-    let mut bound: [Option<Bound>; Lane::ALL.len()] = [None; Lane::ALL.len()];
-    for (place, lane) in bound.iter_mut().zip(Lane::ALL) {
+) -> Result<(), Stop<'a>> {
+    let mut bound: PerLane<Option<Bound>> = PerLane::all(None);
+    for lane in Lane::ALL {
         let Some(authority) = grants.listeners[lane] else {
             continue;
         };
-        let (listener, listening) = step!(Ok(calls
-            .listen(authority)?
-            .map_err(|failure| Refusal::Listen(lane, failure))));
+        let (listener, listening) = calls
+            .listen(authority)
+            .map_err(|error| Stop::by(error, |failure| Refusal::Listen(lane, failure)))?;
         listeners.open(lane, listener);
-        *place = Some(Bound {
+        bound[lane] = Some(Bound {
             lane,
             port: listening.port,
             identity: identities[lane],
         });
     }
-    Ok(distinct::check_bound(bound.into_iter().flatten()).map_err(Refusal::Distinct))
+    let bound = Lane::ALL.into_iter().filter_map(|lane| bound[lane]);
+    Ok(distinct::check_bound(bound)?)
 }
 
 /// The lanes that exist, as on the readiness line.
@@ -248,7 +270,7 @@ impl fmt::Display for Lanes<'_> {
     }
 }
 
-fn serve(ring: &mut Ring, console: &mut Console, prepared: Prepared) -> Result<(), Fault> {
+fn serve(ring: &mut Ring, console: &mut Console, prepared: Prepared) -> Result<(), Fatal> {
     let mut service = Service {
         ring,
         clock: Clock::new(prepared.timer, prepared.now),
@@ -256,6 +278,7 @@ fn serve(ring: &mut Ring, console: &mut Console, prepared: Prepared) -> Result<(
         listeners: prepared.listeners,
         sockets: SOCKETS.take()?,
         releases: RELEASE_QUEUE.take()?,
+        jobs: prepared.jobs,
         server: prepared.server,
         inbox: Inbox::new(),
         hurry: 0,

@@ -6,22 +6,44 @@ use remote_session_web_ui::tag::Tag;
 use remote_session_web_ui::wire::{self, DecodeError, Identity, Listening, WallTime};
 
 use super::console::Console;
-use super::fault::Fault;
+use super::fatal::Fatal;
 use super::outcome::{self, CallFailure};
-use super::ring::{Call, Completion, Ring, Span, Wait};
-use super::{clock, listeners};
+use super::ring::{Call, Completion, Memory, Ring, Wait};
+use super::{clock, jobs, listeners};
 
 /// `TcpListenAuthority.listen`.
 const LISTEN: u16 = 0;
-/// `WallClock.wallTime`.
-const WALL_TIME: u16 = 0;
 /// `EntropySource.fill`.
 const FILL: u16 = 0;
 /// Room for a result with its transfer record, or an exception.
 const RESULT_BYTES: usize = 512;
 
-/// A call ends in a result, in a failure of that call, or in that of the process.
-pub(super) type Answer<T> = Result<Result<T, CallFailure>, Fault>;
+/// A call of the boot sequence gave no result: that call failed, or the process is at its end.
+pub(super) enum CallError {
+    Call(CallFailure),
+    Process(Fatal),
+}
+
+impl From<CallFailure> for CallError {
+    fn from(failure: CallFailure) -> Self {
+        Self::Call(failure)
+    }
+}
+
+impl From<Fatal> for CallError {
+    fn from(fatal: Fatal) -> Self {
+        Self::Process(fatal)
+    }
+}
+
+/// What can be done without: its absence, where the call failed.
+pub(super) fn optional<T>(result: Result<T, CallError>) -> Result<Option<T>, Fatal> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(CallError::Call(_)) => Ok(None),
+        Err(CallError::Process(fatal)) => Err(fatal),
+    }
+}
 
 /// The ring while one call at a time is made on it. The console's lines go out
 /// beside that.
@@ -47,7 +69,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Waits until every line is out.
-    pub(super) fn flush(&mut self) -> Result<(), Fault> {
+    pub(super) fn flush(&mut self) -> Result<(), Fatal> {
         while !self.console.is_idle() {
             self.console.pump(self.ring)?;
             self.ring.enter(Wait::Forever)?;
@@ -57,28 +79,32 @@ impl<'a> Calls<'a> {
     }
 
     /// Reads the monotonic clock, in nanoseconds.
-    pub(super) fn now(&mut self, timer: CapId) -> Answer<u64> {
+    pub(super) fn now(&mut self, timer: CapId) -> Result<u64, CallError> {
         let completion = self.call(timer, clock::NOW, &wire::NO_PARAMS)?;
-        Ok(self.decode(completion, wire::monotonic_ns))
+        self.decode(completion, wire::monotonic_ns)
     }
 
     /// Reads the time of day.
-    pub(super) fn wall_time(&mut self, wall_clock: CapId) -> Answer<WallTime> {
-        let completion = self.call(wall_clock, WALL_TIME, &wire::NO_PARAMS)?;
-        Ok(self.decode(completion, wire::wall_time))
+    pub(super) fn wall_time(&mut self, wall_clock: CapId) -> Result<WallTime, CallError> {
+        let completion = self.call(wall_clock, jobs::WALL_TIME, &wire::NO_PARAMS)?;
+        self.decode(completion, wire::wall_time)
     }
 
     /// Draws four random bytes.
-    pub(super) fn random(&mut self, entropy: CapId) -> Answer<u32> {
+    pub(super) fn random(&mut self, entropy: CapId) -> Result<u32, CallError> {
         let completion = self.call(entropy, FILL, &wire::one_word(4))?;
-        Ok(self.decode(completion, wire::random_word))
+        self.decode(completion, wire::random_word)
     }
 
     /// Asks what a slot refers to.
-    pub(super) fn identify(&mut self, discriminator: CapId, subject: CapId) -> Answer<Identity> {
+    pub(super) fn identify(
+        &mut self,
+        discriminator: CapId,
+        subject: CapId,
+    ) -> Result<Identity, CallError> {
         let params = wire::one_word(u64::from(subject.0));
         let completion = self.call(discriminator, CAP_DISCRIMINATOR_IDENTIFY, &params)?;
-        Ok(self.decode(completion, wire::identity))
+        self.decode(completion, wire::identity)
     }
 
     /// Asks the kernel to compare what two slots refer to.
@@ -87,43 +113,36 @@ impl<'a> Calls<'a> {
         discriminator: CapId,
         left: CapId,
         right: CapId,
-    ) -> Answer<wire::Compared> {
+    ) -> Result<wire::Compared, CallError> {
         let params = wire::compare_params(left.0, right.0);
         let completion = self.call(discriminator, CAP_DISCRIMINATOR_COMPARE, &params)?;
-        Ok(self.decode(completion, wire::compared))
+        self.decode(completion, wire::compared)
     }
 
     /// Binds a listener.
-    pub(super) fn listen(&mut self, authority: CapId) -> Answer<(CapId, Listening)> {
+    pub(super) fn listen(&mut self, authority: CapId) -> Result<(CapId, Listening), CallError> {
         let completion = self.call(authority, LISTEN, &wire::NO_PARAMS)?;
-        Ok(self
-            .decode(completion, wire::listening)
-            .and_then(|listening| {
-                let listener = outcome::result_cap(
-                    completion,
-                    &self.result,
-                    listening.listener_index,
-                    listeners::INTERFACE,
-                )?;
-                Ok((listener, listening))
-            }))
+        let listening = self.decode(completion, wire::listening)?;
+        let index = listening.listener_index;
+        let listener = outcome::result_cap(completion, &self.result, index, listeners::INTERFACE)?;
+        Ok((listener, listening))
     }
 
     fn decode<T>(
         &self,
         completion: Completion,
         read: impl FnOnce(&[u8]) -> Result<T, DecodeError>,
-    ) -> Result<T, CallFailure> {
-        outcome::result(completion, &self.result)
-            .and_then(|message| read(message).map_err(CallFailure::from))
+    ) -> Result<T, CallError> {
+        let message = outcome::result(completion, &self.result)?;
+        Ok(read(message).map_err(CallFailure::from)?)
     }
 
-    fn call(&mut self, cap: CapId, method: u16, params: &[u8]) -> Result<Completion, Fault> {
+    fn call(&mut self, cap: CapId, method: u16, params: &[u8]) -> Result<Completion, Fatal> {
         let call = Call {
             cap,
             method,
-            params: Span::read(params),
-            result: Span::write(&mut self.result),
+            params: Memory::read(params),
+            result: Memory::write(&mut self.result),
             tag: Tag::Boot,
         };
         // SAFETY: this function does not return before the completion is taken,
@@ -138,13 +157,13 @@ impl<'a> Calls<'a> {
         }
     }
 
-    fn take(&mut self) -> Result<Option<Completion>, Fault> {
+    fn take(&mut self) -> Result<Option<Completion>, Fatal> {
         let mut answer = None;
         while let Some(completion) = self.ring.pop()? {
             match completion.tag {
                 Tag::Boot => answer = Some(completion),
                 Tag::Console => self.console.written(),
-                _ => return Err(Fault::UnknownCompletion),
+                _ => return Err(Fatal::UnknownCompletion),
             }
         }
         Ok(answer)

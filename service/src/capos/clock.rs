@@ -8,7 +8,7 @@ use remote_session_web_ui::tag::Tag;
 use remote_session_web_ui::wire;
 
 use super::outcome;
-use super::ring::{Call, Completion, Span};
+use super::ring::{Call, Completion, Memory};
 
 /// `Timer.now`.
 pub(super) const NOW: u16 = 0;
@@ -47,8 +47,8 @@ impl Clock {
         Some(Call {
             cap: self.cap,
             method: NOW,
-            params: Span::read(&wire::NO_PARAMS),
-            result: Span::write(&mut self.result),
+            params: Memory::read(&wire::NO_PARAMS),
+            result: Memory::write(&mut self.result),
             tag: Tag::Clock,
         })
     }

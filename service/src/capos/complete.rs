@@ -3,11 +3,12 @@
 
 use ingress_ledger::AcceptFailure;
 use remote_session_web_ui::buffers::PREFIX;
-use remote_session_web_ui::ids::ConnId;
+use remote_session_web_ui::ids::{ConnId, JobId};
+use remote_session_web_ui::request::jobs;
 use remote_session_web_ui::tag::Tag;
 use remote_session_web_ui::wire::{self, ExceptionKind};
 
-use super::fault::Fault;
+use super::fatal::Fatal;
 use super::inbox::Class;
 use super::listeners::Listeners;
 use super::outcome::{self, CallFailure};
@@ -17,7 +18,7 @@ use super::sockets;
 
 impl Service<'_> {
     /// Takes what the kernel has completed, and sorts it.
-    pub(super) fn collect(&mut self) -> Result<(), Fault> {
+    pub(super) fn collect(&mut self) -> Result<(), Fatal> {
         while self.inbox.has_room() {
             let Some(completion) = self.ring.pop()? else {
                 break;
@@ -26,7 +27,7 @@ impl Service<'_> {
                 self.clock.answered(completion);
             } else {
                 let class = self.class_of(completion.tag);
-                self.inbox.push(class, completion).ok_or(Fault::Inbox)?;
+                self.inbox.push(class, completion).ok_or(Fatal::Inbox)?;
             }
         }
         Ok(())
@@ -37,6 +38,7 @@ impl Service<'_> {
         let lane = match tag {
             Tag::Accept(place) => Listeners::lane_at(place),
             Tag::Receive(conn) | Tag::Send(conn) | Tag::Close(conn) => self.server.lane_of(conn),
+            Tag::Job(id) => jobs::lane_of(id),
             Tag::Console | Tag::Release | Tag::Clock | Tag::Boot => return Class::First,
         };
         match lane {
@@ -46,27 +48,28 @@ impl Service<'_> {
     }
 
     /// Tells the server of all completions of a class that wait, oldest first.
-    pub(super) fn tell(&mut self, class: Class) -> Result<(), Fault> {
+    pub(super) fn tell(&mut self, class: Class) -> Result<(), Fatal> {
         while let Some(completion) = self.inbox.pop(class) {
             match completion.tag {
                 Tag::Accept(place) => self.accepted(place, completion)?,
                 Tag::Receive(conn) => self.received(conn, completion),
                 Tag::Send(conn) => self.sent(conn, completion),
                 Tag::Close(conn) => self.closed(conn)?,
+                Tag::Job(id) => self.job_ended(id, completion)?,
                 Tag::Console => self.console.written(),
                 Tag::Release => {}
-                Tag::Clock | Tag::Boot => return Err(Fault::UnknownCompletion),
+                Tag::Clock | Tag::Boot => return Err(Fatal::UnknownCompletion),
             }
         }
         Ok(())
     }
 
-    fn accepted(&mut self, place: u16, completion: Completion) -> Result<(), Fault> {
-        let lane = Listeners::lane_at(place).ok_or(Fault::UnknownCompletion)?;
+    fn accepted(&mut self, place: u16, completion: Completion) -> Result<(), Fatal> {
+        let lane = Listeners::lane_at(place).ok_or(Fatal::UnknownCompletion)?;
         let result = self
             .listeners
             .take_result(place)
-            .ok_or(Fault::UnknownCompletion)?;
+            .ok_or(Fatal::UnknownCompletion)?;
         let cap = match outcome::result_cap(completion, result, 0, sockets::INTERFACE) {
             Ok(cap) => cap,
             Err(failure) => {
@@ -78,7 +81,16 @@ impl Service<'_> {
         self.server
             .accepted(lane, self.clock.now())
             .and_then(|conn| self.sockets.open(conn, cap))
-            .ok_or(Fault::Records)
+            .ok_or(Fatal::Records)
+    }
+
+    fn job_ended(&mut self, id: JobId, completion: Completion) -> Result<(), Fatal> {
+        let outcome = self
+            .jobs
+            .ended(id, completion)
+            .ok_or(Fatal::UnknownCompletion)?;
+        self.server.job_ended(id, outcome, self.clock.now());
+        Ok(())
     }
 
     fn received(&mut self, conn: ConnId, completion: Completion) {
@@ -121,13 +133,13 @@ impl Service<'_> {
         }
     }
 
-    fn closed(&mut self, conn: ConnId) -> Result<(), Fault> {
+    fn closed(&mut self, conn: ConnId) -> Result<(), Fatal> {
         if self
             .sockets
             .of(conn)
             .is_some_and(|socket| socket.is_closing())
         {
-            self.releases.push(conn).ok_or(Fault::Records)?;
+            self.releases.push(conn).ok_or(Fatal::Records)?;
         }
         Ok(())
     }

@@ -9,8 +9,8 @@ use remote_session_web_ui::grants::CapId;
 use remote_session_web_ui::tag::Tag;
 use remote_session_web_ui::wire::{self, DATA_PREFIX_BYTES, WORD_BYTES};
 
-use super::fault::Fault;
-use super::ring::{Call, Ring, Span};
+use super::fatal::Fatal;
+use super::ring::{Call, Memory, Ring};
 
 /// Most bytes of a line; the evidence line is the longest.
 pub(super) const LINE_BYTES: usize = 6_144;
@@ -143,7 +143,7 @@ impl Console {
     ///
     /// # Errors
     /// Never without a defect of the ring.
-    pub(super) fn pump(&mut self, ring: &mut Ring) -> Result<(), Fault> {
+    pub(super) fn pump(&mut self, ring: &mut Ring) -> Result<(), Fatal> {
         if self.in_flight || self.waiting == 0 || ring.space() == 0 {
             return Ok(());
         }
@@ -159,8 +159,8 @@ impl Console {
         let call = Call {
             cap: self.cap,
             method: WRITE_LINE,
-            params: Span::read(message),
-            result: Span::NONE,
+            params: Memory::read(message),
+            result: Memory::NONE,
             tag: Tag::Console,
         };
         // SAFETY: the line stays in its place until `written` gives it free,

@@ -9,7 +9,7 @@ use remote_session_web_ui::grants::CapId;
 use remote_session_web_ui::tag::Tag;
 use remote_session_web_ui::wire;
 
-use super::ring::{Call, Span};
+use super::ring::{Call, Memory};
 
 /// Interface of what `listen` transfers.
 pub(super) const INTERFACE: u64 = TCP_LISTENER_INTERFACE_ID;
@@ -38,11 +38,7 @@ impl Listeners {
     /// No lane listens.
     pub(super) const fn new() -> Self {
         Self {
-            caps: PerLane {
-                anonymous: None,
-                local_health: None,
-                provider_health: None,
-            },
+            caps: PerLane::all(None),
             accepts: [const {
                 Accept {
                     result: [0; RESULT_BYTES],
@@ -80,8 +76,8 @@ impl Listeners {
             return Some(Call {
                 cap,
                 method: ACCEPT,
-                params: Span::read(&wire::NO_PARAMS),
-                result: Span::write(&mut accept.result),
+                params: Memory::read(&wire::NO_PARAMS),
+                result: Memory::write(&mut accept.result),
                 tag: Tag::Accept(place),
             });
         }

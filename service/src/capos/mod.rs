@@ -7,6 +7,7 @@
 //!    submit     clock + accepts + releases + actions ─▶ SQ, one entry
 //!    complete   take the completions ◀─ CQ, tell the server
 //!  calls    one call at a time, for the boot sequence; grants   the CapSet page
+//!  jobs     what a request waits for outside: the calls' memory and tags
 //!  ring     the shared page; sockets   the kernel's side of each connection
 //!  console  lines that wait their turn; storage   memory of the whole process
 //! ```
@@ -18,9 +19,10 @@ mod calls;
 mod clock;
 mod complete;
 mod console;
-mod fault;
+mod fatal;
 mod grants;
 mod inbox;
+mod jobs;
 mod listeners;
 mod outcome;
 mod refusal;

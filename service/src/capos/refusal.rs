@@ -28,6 +28,30 @@ pub(super) enum Refusal<'a> {
     Start(StartError),
 }
 
+impl<'a> From<GrantFault<'a>> for Refusal<'a> {
+    fn from(fault: GrantFault<'a>) -> Self {
+        Self::Grants(fault)
+    }
+}
+
+impl From<DistinctFault> for Refusal<'_> {
+    fn from(fault: DistinctFault) -> Self {
+        Self::Distinct(fault)
+    }
+}
+
+impl From<PolicyError> for Refusal<'_> {
+    fn from(error: PolicyError) -> Self {
+        Self::Policy(error)
+    }
+}
+
+impl From<StartError> for Refusal<'_> {
+    fn from(error: StartError) -> Self {
+        Self::Start(error)
+    }
+}
+
 impl fmt::Display for Refusal<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -14,7 +14,7 @@ use capos_rt::syscall::{self, CAP_ENTER_WAIT_FOREVER, SyscallError};
 use remote_session_web_ui::grants::CapId;
 use remote_session_web_ui::tag::Tag;
 
-use super::fault::Fault;
+use super::fatal::Fatal;
 
 /// One method call, with where its parameters are and where its result goes.
 #[derive(Clone, Copy, Debug)]
@@ -24,21 +24,21 @@ pub(super) struct Call {
     /// Which method.
     pub(super) method: u16,
     /// Address and length of the encoded parameters.
-    pub(super) params: Span,
+    pub(super) params: Memory,
     /// Address and length of the room for the result.
-    pub(super) result: Span,
+    pub(super) result: Memory,
     /// What the completion will carry.
     pub(super) tag: Tag,
 }
 
 /// Memory that the kernel reads or writes for a call in flight.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+pub(super) struct Memory {
     address: u64,
     bytes: u32,
 }
 
-impl Span {
+impl Memory {
     /// No memory: a call without a result of interest.
     pub(super) const NONE: Self = Self {
         address: 0,
@@ -98,8 +98,8 @@ impl Ring {
     /// # Safety
     /// `page` is the mapped ring page of this process, and nothing else in the
     /// process uses it for as long as the `Ring` lives.
-    pub(super) unsafe fn attach(page: *mut u8) -> Result<Self, Fault> {
-        let page = NonNull::new(page).ok_or(Fault::RingLayout)?;
+    pub(super) unsafe fn attach(page: *mut u8) -> Result<Self, Fatal> {
+        let page = NonNull::new(page).ok_or(Fatal::RingLayout)?;
         let ring = Self { page };
         // SAFETY: the caller vouches for the page, which starts with the header.
         let header: CapRingHeader = unsafe { read_volatile(ring.header()) };
@@ -116,7 +116,7 @@ impl Ring {
             ring::CQE_ARRAY_OFFSET,
         );
         if found != expected {
-            return Err(Fault::RingLayout);
+            return Err(Fatal::RingLayout);
         }
         Ok(ring)
     }
@@ -137,12 +137,12 @@ impl Ring {
     /// Puts a call into the ring; the kernel sees it at the next `enter`.
     ///
     /// # Errors
-    /// [`Fault::RingFull`] without `space`.
+    /// [`Fatal::RingFull`] without `space`.
     ///
     /// # Safety
     /// The memory of both spans stays where it is until the completion is
     /// taken; that of the result is not looked at before that.
-    pub(super) unsafe fn push(&mut self, call: Call) -> Result<(), Fault> {
+    pub(super) unsafe fn push(&mut self, call: Call) -> Result<(), Fatal> {
         self.write(CapSqe {
             opcode: CAP_OP_CALL,
             method_id: call.method,
@@ -159,8 +159,8 @@ impl Ring {
     /// Gives a slot of the capability table back.
     ///
     /// # Errors
-    /// [`Fault::RingFull`] without `space`.
-    pub(super) fn push_release(&mut self, cap: CapId) -> Result<(), Fault> {
+    /// [`Fatal::RingFull`] without `space`.
+    pub(super) fn push_release(&mut self, cap: CapId) -> Result<(), Fatal> {
         self.write(CapSqe {
             opcode: CAP_OP_RELEASE,
             cap_id: cap.0,
@@ -169,9 +169,9 @@ impl Ring {
         })
     }
 
-    fn write(&mut self, entry: CapSqe) -> Result<(), Fault> {
+    fn write(&mut self, entry: CapSqe) -> Result<(), Fatal> {
         if self.space() == 0 {
-            return Err(Fault::RingFull);
+            return Err(Fatal::RingFull);
         }
         // SAFETY: INV-RING, the page is mapped and ours.
         let tail = unsafe { ring::sq_tail(self.header()) };
@@ -189,8 +189,8 @@ impl Ring {
     /// Hands the calls over and waits as told.
     ///
     /// # Errors
-    /// [`Fault::EnterRejected`] if the kernel refuses the ring itself.
-    pub(super) fn enter(&mut self, wait: Wait) -> Result<(), Fault> {
+    /// [`Fatal::EnterRejected`] if the kernel refuses the ring itself.
+    pub(super) fn enter(&mut self, wait: Wait) -> Result<(), Fatal> {
         let (completions, timeout_ns) = match wait {
             Wait::Not => (0, 0),
             Wait::For(timeout_ns) => (1, timeout_ns),
@@ -198,16 +198,16 @@ impl Ring {
         };
         match syscall::cap_enter(completions, timeout_ns) {
             Ok(_) | Err(SyscallError::SqConsumerBusy | SyscallError::ThreadOwnedHead) => Ok(()),
-            Err(SyscallError::Rejected) => Err(Fault::EnterRejected),
+            Err(SyscallError::Rejected) => Err(Fatal::EnterRejected),
         }
     }
 
     /// The oldest completion that was not taken yet.
     ///
     /// # Errors
-    /// [`Fault::CompletionQueue`] if the kernel's indices make no sense, and
-    /// [`Fault::UnknownCompletion`] for an answer to nothing that was asked.
-    pub(super) fn pop(&mut self) -> Result<Option<Completion>, Fault> {
+    /// [`Fatal::CompletionQueue`] if the kernel's indices make no sense, and
+    /// [`Fatal::UnknownCompletion`] for an answer to nothing that was asked.
+    pub(super) fn pop(&mut self) -> Result<Option<Completion>, Fatal> {
         // SAFETY: INV-RING, the page is mapped and ours.
         let head = unsafe { ring::cq_head(self.header()) };
         // SAFETY: as above.
@@ -215,7 +215,7 @@ impl Ring {
         match ring::cq_pending_or_recovery_head(head, tail) {
             Ok(0) => return Ok(None),
             Ok(_) => {}
-            Err(_) => return Err(Fault::CompletionQueue),
+            Err(_) => return Err(Fatal::CompletionQueue),
         }
         core::sync::atomic::fence(core::sync::atomic::Ordering::Acquire);
         // SAFETY: the index is below the number of entries in the page.
@@ -225,7 +225,7 @@ impl Ring {
         let entry: CapCqe = unsafe { read_volatile(place) };
         // SAFETY: INV-RING; the entry has been copied out.
         unsafe { ring::set_cq_head(self.header(), head.wrapping_add(1)) };
-        let tag = Tag::from_word(entry.user_data).ok_or(Fault::UnknownCompletion)?;
+        let tag = Tag::from_word(entry.user_data).ok_or(Fatal::UnknownCompletion)?;
         Ok(Some(Completion {
             tag,
             result: entry.result,

@@ -17,8 +17,9 @@ use remote_session_web_ui::server::Server;
 
 use super::clock::Clock;
 use super::console::Console;
-use super::fault::Fault;
+use super::fatal::Fatal;
 use super::inbox::{Class, Inbox};
+use super::jobs::Jobs;
 use super::listeners::Listeners;
 use super::ring::{Ring, Wait};
 use super::sockets::{CONNS, Releases, Sockets};
@@ -40,6 +41,7 @@ pub(super) struct Service<'m> {
     pub(super) listeners: &'m mut Listeners,
     pub(super) sockets: &'m mut Sockets,
     pub(super) releases: &'m mut Releases,
+    pub(super) jobs: &'m mut Jobs,
     pub(super) server: Server<'m, CONNS, SLOTS>,
     pub(super) inbox: Inbox,
     /// Entries since one carried public work.
@@ -50,15 +52,15 @@ impl Service<'_> {
     /// Serves until a drain has come to its end.
     ///
     /// # Errors
-    /// The first [`Fault`]; the process ends with it.
-    pub(super) fn run(&mut self) -> Result<(), Fault> {
+    /// The first [`Fatal`]; the process ends with it.
+    pub(super) fn run(&mut self) -> Result<(), Fatal> {
         while !(self.server.finished() && self.console.is_idle()) {
             self.turn()?;
         }
         Ok(())
     }
 
-    fn turn(&mut self) -> Result<(), Fault> {
+    fn turn(&mut self) -> Result<(), Fatal> {
         self.submit()?;
         self.ring.enter(Wait::Not)?;
         self.collect()?;

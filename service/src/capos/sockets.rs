@@ -12,6 +12,7 @@
 //! ```
 
 use capos_config::TCP_SOCKET_INTERFACE_ID;
+use ingress_ledger::LANES;
 use remote_session_web_ui::grants::CapId;
 use remote_session_web_ui::ids::ConnId;
 use remote_session_web_ui::policy::STRUCTURAL_CONNECTIONS;
@@ -19,7 +20,7 @@ use remote_session_web_ui::wire;
 
 /// Connection records: the ceiling of permits, and 16 a lane for connections
 /// without one: on their way in, refused, or being closed.
-pub(super) const CONNS: usize = STRUCTURAL_CONNECTIONS as usize + 3 * 16;
+pub(super) const CONNS: usize = STRUCTURAL_CONNECTIONS as usize + LANES * 16;
 /// Interface of what an accept transfers.
 pub(super) const INTERFACE: u64 = TCP_SOCKET_INTERFACE_ID;
 /// `TcpSocket.send`.
@@ -33,7 +34,7 @@ pub(super) const CLOSE: u16 = 2;
 const RESULT_BYTES: usize = 64;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Phase {
+enum Ownership {
     Free,
     Open,
     Closing,
@@ -47,7 +48,7 @@ pub(super) struct Socket {
     receive_params: [u8; wire::ONE_WORD_BYTES],
     cap: CapId,
     generation: u16,
-    phase: Phase,
+    ownership: Ownership,
     receiving: bool,
     sending: bool,
 }
@@ -58,19 +59,14 @@ impl Socket {
         receive_params: [0; wire::ONE_WORD_BYTES],
         cap: CapId(0),
         generation: 0,
-        phase: Phase::Free,
+        ownership: Ownership::Free,
         receiving: false,
         sending: false,
     };
 
-    /// The capability, while calls may be made on it.
-    pub(super) fn open_cap(&self) -> Option<CapId> {
-        (self.phase == Phase::Open).then_some(self.cap)
-    }
-
     /// Whether the server still hears about this connection.
     pub(super) fn is_open(&self) -> bool {
-        self.phase == Phase::Open
+        self.ownership == Ownership::Open
     }
 
     /// Where the result of a send goes.
@@ -106,30 +102,30 @@ impl Socket {
 
     /// An orderly close is on its way.
     pub(super) fn close_started(&mut self) {
-        self.phase = Phase::Closing;
+        self.ownership = Ownership::Closing;
     }
 
     /// Whether a close is on its way.
     pub(super) fn is_closing(&self) -> bool {
-        self.phase == Phase::Closing
+        self.ownership == Ownership::Closing
     }
 
     /// The slot is to be given back; the capability, if that was not done yet.
     pub(super) fn give_back(&mut self) -> Option<CapId> {
-        match self.phase {
-            Phase::Open | Phase::Closing => {
-                self.phase = Phase::GivenBack;
+        match self.ownership {
+            Ownership::Open | Ownership::Closing => {
+                self.ownership = Ownership::GivenBack;
                 Some(self.cap)
             }
-            Phase::Free | Phase::GivenBack => None,
+            Ownership::Free | Ownership::GivenBack => None,
         }
     }
 
     /// Frees the record if the kernel owes nothing for it any more.
     pub(super) fn free_if_settled(&mut self) -> bool {
-        let settled = self.phase == Phase::GivenBack && !self.receiving && !self.sending;
+        let settled = self.ownership == Ownership::GivenBack && !self.receiving && !self.sending;
         if settled {
-            self.phase = Phase::Free;
+            self.ownership = Ownership::Free;
         }
         settled
     }
@@ -152,20 +148,29 @@ impl Sockets {
     /// `None` if its record is not free, which would be a defect of the server.
     pub(super) fn open(&mut self, conn: ConnId, cap: CapId) -> Option<()> {
         let record = self.records.get_mut(usize::from(conn.index()))?;
-        if record.phase != Phase::Free {
+        if record.ownership != Ownership::Free {
             return None;
         }
         record.cap = cap;
         record.generation = conn.generation();
-        record.phase = Phase::Open;
+        record.ownership = Ownership::Open;
         Some(())
     }
 
-    /// The socket of a connection, in any phase but free.
+    /// The socket of a connection on which calls may be made, with its capability.
+    pub(super) fn open_of(&mut self, conn: ConnId) -> Option<(&mut Socket, CapId)> {
+        let socket = self.of(conn).filter(|socket| socket.is_open())?;
+        let cap = socket.cap;
+        Some((socket, cap))
+    }
+
+    /// The socket of a connection, whoever has it.
     pub(super) fn of(&mut self, conn: ConnId) -> Option<&mut Socket> {
         self.records
             .get_mut(usize::from(conn.index()))
-            .filter(|record| record.phase != Phase::Free && record.generation == conn.generation())
+            .filter(|record| {
+                record.ownership != Ownership::Free && record.generation == conn.generation()
+            })
     }
 }
 

@@ -4,7 +4,7 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use super::fault::Fault;
+use super::fatal::Fatal;
 
 /// A static that becomes the property of whoever takes it first.
 pub(super) struct Once<T> {
@@ -27,14 +27,14 @@ impl<T> Once<T> {
     /// The value.
     ///
     /// # Errors
-    /// [`Fault::StorageTaken`] from the second time on.
+    /// [`Fatal::StorageTaken`] from the second time on.
     #[expect(
         clippy::mut_from_ref,
         reason = "the swap makes the first caller the only one"
     )]
-    pub(super) fn take(&'static self) -> Result<&'static mut T, Fault> {
+    pub(super) fn take(&'static self) -> Result<&'static mut T, Fatal> {
         if self.taken.swap(true, Ordering::AcqRel) {
-            return Err(Fault::StorageTaken);
+            return Err(Fatal::StorageTaken);
         }
         // SAFETY: INV-STORAGE, the swap lets exactly one caller come here, and
         // the static is never moved or dropped.

@@ -4,12 +4,13 @@
 //! completion is taken (INV-SOCKETS), which is what each `SAFETY` note refers to.
 
 use remote_session_web_ui::action::Action;
-use remote_session_web_ui::ids::ConnId;
+use remote_session_web_ui::ids::{ConnId, JobId};
+use remote_session_web_ui::request::job::Job;
 use remote_session_web_ui::tag::Tag;
 use remote_session_web_ui::wire;
 
-use super::fault::Fault;
-use super::ring::{Call, Span};
+use super::fatal::Fatal;
+use super::ring::{Call, Memory};
 use super::serve::Service;
 use super::sockets;
 
@@ -23,7 +24,7 @@ const PUBLIC_PLACES: u32 = 4;
 impl Service<'_> {
     /// Fills the submission queue: clock, console, accepts, the protected lanes' actions, and
     /// unless these are in a hurry a few public ones.
-    pub(super) fn submit(&mut self) -> Result<(), Fault> {
+    pub(super) fn submit(&mut self) -> Result<(), Fatal> {
         self.read_clock()?;
         self.console.pump(self.ring)?;
         self.start_accepts()?;
@@ -41,7 +42,7 @@ impl Service<'_> {
     }
 
     /// Releases and public actions in turn, so that neither waits for all of the other.
-    fn submit_public(&mut self) -> Result<(), Fault> {
+    fn submit_public(&mut self) -> Result<(), Fatal> {
         for _ in 0..PUBLIC_CALLS {
             if self.ring.space() > 0
                 && let Some(conn) = self.releases.pop()
@@ -57,7 +58,7 @@ impl Service<'_> {
         Ok(())
     }
 
-    fn read_clock(&mut self) -> Result<(), Fault> {
+    fn read_clock(&mut self) -> Result<(), Fatal> {
         if self.ring.space() == 0 {
             return Ok(());
         }
@@ -69,7 +70,7 @@ impl Service<'_> {
         unsafe { self.ring.push(call) }
     }
 
-    fn start_accepts(&mut self) -> Result<(), Fault> {
+    fn start_accepts(&mut self) -> Result<(), Fatal> {
         let now = self.clock.now();
         while self.ring.space() > 0 {
             let server = &mut self.server;
@@ -87,30 +88,33 @@ impl Service<'_> {
     }
 
     /// Does one thing that the server asks for; takes one place in the ring.
-    fn act(&mut self, action: Action) -> Result<(), Fault> {
+    fn act(&mut self, action: Action) -> Result<(), Fatal> {
         match action {
             Action::Receive(conn) => self.receive(conn),
             Action::Send(conn) => self.send(conn),
+            Action::Start(id, job) => self.start_job(id, job),
             Action::Close(conn) => self.close(conn),
             Action::Abort(conn) => self.abort(conn),
         }
     }
 
-    fn receive(&mut self, conn: ConnId) -> Result<(), Fault> {
-        let Some(socket) = self.sockets.of(conn) else {
-            return Ok(());
-        };
-        let (Some(cap), Some(window)) = (socket.open_cap(), self.server.receive_window(conn))
-        else {
-            return Ok(());
-        };
+    fn start_job(&mut self, id: JobId, job: Job) -> Result<(), Fatal> {
+        let call = self.jobs.start(id, job).ok_or(Fatal::Jobs)?;
+        // SAFETY: INV-JOBS, the jobs are a static, and a job's memory stays as it is until its
+        // completion is taken.
+        unsafe { self.ring.push(call) }
+    }
+
+    fn receive(&mut self, conn: ConnId) -> Result<(), Fatal> {
+        let (socket, cap) = self.sockets.open_of(conn).ok_or(Fatal::Sockets)?;
+        let window = self.server.receive_window(conn).ok_or(Fatal::Sockets)?;
         let payload_max = u64::try_from(window.payload_max).unwrap_or(0);
         let params = socket.receive_params(wire::one_word(payload_max & 0xffff_ffff));
         let call = Call {
             cap,
             method: sockets::RECV,
-            params: Span::read(params),
-            result: Span::write(window.message),
+            params: Memory::read(params),
+            result: Memory::write(window.message),
             tag: Tag::Receive(conn),
         };
         // SAFETY: INV-SOCKETS, parameters and window belong to the connection's
@@ -120,21 +124,18 @@ impl Service<'_> {
         Ok(())
     }
 
-    fn send(&mut self, conn: ConnId) -> Result<(), Fault> {
-        let Some(socket) = self.sockets.of(conn) else {
-            return Ok(());
-        };
-        let (Some(cap), Some(window)) = (socket.open_cap(), self.server.send_window(conn)) else {
-            return Ok(());
-        };
-        let framed = wire::frame_data(window.message, window.payload).unwrap_or(0);
-        let message = window.message.get(..framed).unwrap_or(&[]);
-        let params = Span::read(message);
+    fn send(&mut self, conn: ConnId) -> Result<(), Fatal> {
+        let (socket, cap) = self.sockets.open_of(conn).ok_or(Fatal::Sockets)?;
+        let window = self.server.send_window(conn).ok_or(Fatal::Sockets)?;
+        let message = wire::frame_data(window.message, window.payload)
+            .and_then(|framed| window.message.get(..framed))
+            .ok_or(Fatal::Sockets)?;
+        let params = Memory::read(message);
         let call = Call {
             cap,
             method: sockets::SEND,
             params,
-            result: Span::write(socket.send_result()),
+            result: Memory::write(socket.send_result()),
             tag: Tag::Send(conn),
         };
         // SAFETY: INV-SOCKETS, window and result room belong to the connection,
@@ -144,18 +145,13 @@ impl Service<'_> {
         Ok(())
     }
 
-    fn close(&mut self, conn: ConnId) -> Result<(), Fault> {
-        let Some(socket) = self.sockets.of(conn) else {
-            return Ok(());
-        };
-        let Some(cap) = socket.open_cap() else {
-            return Ok(());
-        };
+    fn close(&mut self, conn: ConnId) -> Result<(), Fatal> {
+        let (socket, cap) = self.sockets.open_of(conn).ok_or(Fatal::Sockets)?;
         let call = Call {
             cap,
             method: sockets::CLOSE,
-            params: Span::read(&wire::NO_PARAMS),
-            result: Span::NONE,
+            params: Memory::read(&wire::NO_PARAMS),
+            result: Memory::NONE,
             tag: Tag::Close(conn),
         };
         // SAFETY: the parameters are a constant, and there is no result memory.
@@ -165,10 +161,12 @@ impl Service<'_> {
     }
 
     /// Gives the socket's slot back, which resets a connection that is still open.
-    fn abort(&mut self, conn: ConnId) -> Result<(), Fault> {
-        let Some(cap) = self.sockets.of(conn).and_then(|socket| socket.give_back()) else {
-            return Ok(());
-        };
+    fn abort(&mut self, conn: ConnId) -> Result<(), Fatal> {
+        let cap = self
+            .sockets
+            .of(conn)
+            .and_then(|socket| socket.give_back())
+            .ok_or(Fatal::Sockets)?;
         self.ring.push_release(cap)?;
         self.settle(conn);
         Ok(())

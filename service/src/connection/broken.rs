@@ -13,7 +13,7 @@ pub(crate) fn take_lane_from_header(record: &mut crate::connection::record::Reco
 #[cfg(feature = "broken-leak-on-cancel")]
 pub(crate) fn forget_if_cancelled(
     reservation: ingress_ledger::IngressReservation<'static>,
-    outcome: crate::flow::Outcome,
+    ended: crate::release::Ended,
 ) -> Option<ingress_ledger::IngressReservation<'static>> {
-    (outcome == crate::flow::Outcome::Served).then_some(reservation)
+    (ended == crate::release::Ended::Served).then_some(reservation)
 }

@@ -9,116 +9,115 @@
 //! ```
 //!
 //! During the grace public connections are still taken: a balancer goes on sending requests until its
-//! next probes have told it not to, and none of them is lost.
+//! next probes have told it not to, and none of them is lost. A session (a connection that was upgraded)
+//! is asked to end when the grace is over, and ended with the others when patience is.
 
 use ingress_ledger::{Instant, Lane, Span};
 
-use crate::connection::record::Phase;
-use crate::http::fault::Fault;
-use crate::http::framing::parse_decimal;
-use crate::server::{Ending, Now, Server};
+use crate::connection::record::{Doing, Reason, Stage};
+use crate::server::{Now, Server};
+use crate::state::State;
 
 /// How long after the grace connections that are still there keep the service from ending.
 const PATIENCE: Span = Span::from_secs(15);
-
-/// The longest grace that a request may ask for.
-const GRACE_MAX_MS: u64 = 600_000;
 
 /// A drain under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Drain {
     /// The end of the grace.
-    pub(crate) until: Instant,
-    is_over: bool,
-    /// Whoever was left when patience was over has been ended.
-    has_ended_all: bool,
+    until: Instant,
+    /// What was done about its being over, so that each is done once.
+    done: Done,
 }
 
-/// Reads the body of a drain request: empty, or `grace_ms=<decimal>`.
-pub(crate) fn parse_body(body: &[u8]) -> Result<Option<Span>, Fault> {
-    let body = body.trim_ascii();
-    if body.is_empty() {
-        return Ok(None);
+/// How far a drain has been carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Done {
+    /// Watchers are told.
+    Told,
+    /// Idlers are closed, and sessions were asked to end.
+    GraceEnded,
+    /// Whoever was left was ended.
+    AllEnded,
+}
+
+impl State {
+    /// When the grace would be over if a drain were begun now; one that is under way is not made
+    /// longer.
+    pub(crate) fn drain_until(&self, grace: Option<Span>) -> Instant {
+        let configured = self
+            .policy
+            .as_ref()
+            .map_or(Span::ZERO, |policy| policy.drain);
+        let until = self.clock.after(grace.unwrap_or(configured));
+        self.drain.map_or(until, |drain| drain.until.min(until))
     }
-    let digits = body.strip_prefix(b"grace_ms=").ok_or(Fault::BodyInvalid)?;
-    match parse_decimal(digits) {
-        Some(grace) if grace <= GRACE_MAX_MS => Ok(Some(Span::from_millis(grace))),
-        _ => Err(Fault::BodyInvalid),
+
+    /// Begins a drain, or shortens the grace of the one under way.
+    pub(crate) fn begin_drain(&mut self, grace: Option<Span>) {
+        let until = self.drain_until(grace);
+        let done = self.drain.map_or(Done::Told, |drain| drain.done);
+        self.drain = Some(Drain { until, done });
     }
 }
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
-    /// Begins a drain, or shortens the grace of the one under way.
-    pub(crate) fn begin_drain(&mut self, grace: Option<Span>, now: Now) -> Span {
-        let configured = self
-            .state
-            .policy
-            .as_ref()
-            .map_or(Span::ZERO, |policy| policy.drain);
-        let at = now.unwrap_or(self.state.clock);
-        let until = at.after(grace.unwrap_or(configured));
-        match &mut self.state.drain {
-            Some(drain) => drain.until = drain.until.min(until),
-            None => {
-                self.state.drain = Some(Drain {
-                    until,
-                    is_over: false,
-                    has_ended_all: false,
-                })
-            }
-        }
-        self.state
-            .drain
-            .map_or(Span::ZERO, |drain| drain.until.since(at))
-    }
-
     /// Closes idlers once the grace is over, and those that become idle later; ends everybody else
     /// once patience is.
-    pub(crate) fn advance_drain(&mut self, at: Instant) {
-        let Some(drain) = &mut self.state.drain else {
-            return;
-        };
-        if at < drain.until {
+    pub(crate) fn advance_drain(&mut self, now: Now) {
+        if !self.is_grace_over() {
             return;
         }
-        drain.is_over = true;
+        if self.reaches(Done::GraceEnded) {
+            self.end_sessions(now);
+        }
         for lane in Lane::ALL {
             while self.close_oldest_idler(lane) {}
         }
-        if self.is_overdue() {
+        // From here on nobody is taken (INV-DRAIN).
+        if self.is_overdue() && self.reaches(Done::AllEnded) {
             self.end_all();
         }
     }
 
-    /// Ends whoever is left, once: from here on nobody is taken (INV-DRAIN).
+    /// Notes that a drain has come so far; whether it had not before.
+    fn reaches(&mut self, done: Done) -> bool {
+        let drain = self.state.drain.as_mut();
+        drain.is_some_and(|drain| {
+            let is_news = drain.done < done;
+            drain.done = drain.done.max(done);
+            is_news
+        })
+    }
+
     fn end_all(&mut self) {
-        let Some(drain) = &mut self.state.drain else {
-            return;
-        };
-        if core::mem::replace(&mut drain.has_ended_all, true) {
-            return;
-        }
-        for index in 0..self.memory.records_used() {
-            let Some(conn) = self.memory.id_of(index) else {
-                continue;
+        for at in self.memory.places() {
+            let reason = match &self.memory[at].stage {
+                Stage::Free | Stage::Closing { .. } => continue,
+                Stage::Refused { .. } => Reason::DrainedUnread,
+                Stage::Open { doing, .. } => match doing {
+                    Doing::Waiting { .. }
+                    | Doing::Working { .. }
+                    | Doing::Serving { .. }
+                    | Doing::Telling { .. } => Reason::DrainedUnread,
+                    Doing::Fresh
+                    | Doing::Idle
+                    | Doing::Head
+                    | Doing::Body { .. }
+                    | Doing::Lingering { .. }
+                    | Doing::Session { .. } => Reason::Drained,
+                },
             };
-            let ending = match self.phase(conn) {
-                Phase::Free | Phase::Closing => continue,
-                Phase::Waiting | Phase::Answering => Ending::Abort,
-                Phase::Fresh | Phase::Idle | Phase::Head | Phase::Body | Phase::Lingering => {
-                    Ending::Close
-                }
-            };
-            self.count_time_out(conn);
-            self.end(conn, ending);
+            self.end(at, reason);
         }
     }
 
     /// Whether connections of `lane` are taken.
     pub(crate) fn takes_connections(&self, lane: Lane) -> bool {
-        let is_closed = match lane {
-            Lane::Anonymous => self.is_grace_over(),
-            Lane::LocalHealth | Lane::ProviderHealth => self.is_overdue(),
+        let is_closed = if lane.is_protected() {
+            self.is_overdue()
+        } else {
+            self.is_grace_over()
         };
         self.state.is_enabled(lane) && !is_closed
     }
@@ -131,48 +130,26 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// When time alone changes something about the drain.
     pub(crate) fn drain_deadline(&self) -> Option<Instant> {
         let drain = self.state.drain?;
-        if !drain.is_over {
+        if drain.done < Done::GraceEnded {
             return Some(drain.until);
         }
         let idlers = Lane::ALL.map(|lane| self.next_idler_at(lane));
-        let patience = (!drain.has_ended_all).then(|| drain.until.after(PATIENCE));
+        let patience = (drain.done < Done::AllEnded).then(|| drain.until.after(PATIENCE));
         idlers.into_iter().chain([patience]).flatten().min()
     }
 
     fn is_overdue(&self) -> bool {
-        self.state
-            .drain
-            .is_some_and(|drain| self.state.clock >= drain.until.after(PATIENCE))
+        self.is_past(PATIENCE)
     }
 
-    fn is_grace_over(&self) -> bool {
+    pub(crate) fn is_grace_over(&self) -> bool {
+        self.is_past(Span::ZERO)
+    }
+
+    /// Whether so much time has passed since the end of a drain's grace.
+    fn is_past(&self, span: Span) -> bool {
         self.state
             .drain
-            .is_some_and(|drain| self.state.clock >= drain.until)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_body_is_empty_or_a_grace() {
-        assert_eq!(parse_body(b""), Ok(None));
-        assert_eq!(parse_body(b"\r\n"), Ok(None));
-        assert_eq!(
-            parse_body(b"grace_ms=250"),
-            Ok(Some(Span::from_millis(250)))
-        );
-        for bad in [
-            "grace_ms=",
-            "grace_ms=-1",
-            "grace_ms=600001",
-            "grace=1",
-            "{}",
-            "grace_ms=1&x=2",
-        ] {
-            assert_eq!(parse_body(bad.as_bytes()), Err(Fault::BodyInvalid), "{bad}");
-        }
+            .is_some_and(|drain| self.state.clock >= drain.until.after(span))
     }
 }

@@ -22,12 +22,11 @@
 //! Each standing of each lane has a list in order of age, so that finding the oldest costs the same
 //! however many there are.
 
-use ingress_ledger::{Instant, Lane, PermitRefusal, Span};
+use ingress_ledger::{Instant, LANES, Lane, PermitRefusal, Span};
 
-use crate::connection::record::{Phase, Record};
-use crate::connection::table::{LANE_LISTS, list_of};
-use crate::ids::ConnId;
-use crate::server::{Ending, Now, Server};
+use crate::connection::record::{Doing, Reason, Record};
+use crate::connection::table::Place;
+use crate::server::{Now, Server};
 
 /// How long a connection may ask for nothing.
 ///
@@ -44,15 +43,15 @@ pub(crate) const BODY_GRACE: Span = Span::from_secs(1);
 /// How long a part of an answer may take: two round trips of a distant client.
 pub(crate) const ANSWER_GRACE: Span = Span::from_millis(500);
 
-/// As many as [`Standing`] has variants.
 /// From when on an answer counts as one that is not being read: a busy service has its answers taken
 /// in a fraction of this.
 const UNREAD: Span = Span::from_millis(100);
 
+/// As many as [`Standing`] has variants.
 const STANDINGS: usize = Standing::Told as usize + 1;
 
 /// Lists of connections by age: one for each standing on each lane.
-pub(crate) const AGE_LISTS: usize = STANDINGS * LANE_LISTS as usize;
+pub(crate) const AGE_LISTS: usize = STANDINGS * LANES;
 
 /// What a connection that holds a permit does, as far as giving way goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,26 +78,27 @@ impl Standing {
 
     /// The standing of a connection. `None`: it has nothing to give, or waits for its own turn.
     pub(crate) const fn of(record: &Record) -> Option<Self> {
-        if record.permit.is_none() {
+        let Some(doing) = record.doing() else {
             return None;
-        }
-        match record.phase {
-            Phase::Fresh => Some(Self::Silent),
-            Phase::Idle => Some(Self::Idle),
-            Phase::Lingering => Some(Self::Lingering),
-            Phase::Head => Some(Self::Head),
-            Phase::Body => Some(Self::Body),
-            Phase::Answering if record.slot.is_some() => Some(Self::Served),
-            Phase::Answering => Some(Self::Told),
-            Phase::Free | Phase::Waiting | Phase::Closing => None,
+        };
+        match doing {
+            Doing::Fresh => Some(Self::Silent),
+            Doing::Idle => Some(Self::Idle),
+            Doing::Lingering { .. } => Some(Self::Lingering),
+            Doing::Head => Some(Self::Head),
+            Doing::Body { .. } => Some(Self::Body),
+            Doing::Serving { .. } => Some(Self::Served),
+            Doing::Telling { .. } => Some(Self::Told),
+            Doing::Waiting { .. } | Doing::Working { .. } | Doing::Session { .. } => None,
         }
     }
 
     /// The list of those of that standing on a lane.
     pub(crate) const fn list(self, lane: Lane) -> u16 {
-        (self as u16)
-            .saturating_mul(LANE_LISTS)
-            .saturating_add(list_of(lane))
+        const OF_A_LANE: u16 = Standing::Told as u16 + 1;
+        (lane as u16)
+            .saturating_mul(OF_A_LANE)
+            .saturating_add(self as u16)
     }
 
     const fn grace(self) -> Span {
@@ -110,13 +110,12 @@ impl Standing {
         }
     }
 
-    /// How the connection is closed, and whether it was asking for something.
-    const fn ending(self) -> (Ending, bool) {
+    /// Why the connection ends that gives way.
+    const fn reason(self) -> Reason {
         match self {
-            Self::Silent | Self::Idle | Self::Lingering => (Ending::Close, false),
-            Self::Head | Self::Body => (Ending::Close, true),
-            // What its socket holds is not being read either.
-            Self::Served | Self::Told => (Ending::Abort, true),
+            Self::Silent | Self::Idle | Self::Lingering => Reason::IdleClosed,
+            Self::Head | Self::Body => Reason::GaveWay,
+            Self::Served | Self::Told => Reason::Unread,
         }
     }
 }
@@ -124,7 +123,7 @@ impl Standing {
 /// The oldest of a standing.
 #[derive(Clone, Copy)]
 struct Oldest {
-    conn: ConnId,
+    at: Place,
     standing: Standing,
     since: Instant,
 }
@@ -195,19 +194,11 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     }
 
     fn turn_out(&mut self, oldest: Oldest) {
-        let lane = self.lane(oldest.conn);
-        let (ending, was_working) = oldest.standing.ending();
         if oldest.standing == Standing::Served {
+            let lane = self.memory[oldest.at].lane();
             self.state.turned_over[lane] = Some(self.state.clock);
         }
-        let service = &mut self.state.service[lane];
-        let count = if was_working {
-            &mut service.gave_way
-        } else {
-            &mut service.idle_closed
-        };
-        *count = count.saturating_add(1);
-        self.end(oldest.conn, ending);
+        self.end(oldest.at, oldest.standing.reason());
     }
 
     fn next_to_give_way(&self, lane: Lane) -> Option<Oldest> {
@@ -232,10 +223,10 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
 
     fn first_of(&self, standing: Standing, lane: Lane) -> Option<Oldest> {
         let index = self.memory.ages.first(standing.list(lane))?;
-        let conn = self.memory.id_of(index)?;
-        let since = self.memory.peek(conn)?.since;
+        let at = self.memory.place(index)?;
+        let since = self.memory[at].since;
         Some(Oldest {
-            conn,
+            at,
             standing,
             since,
         })

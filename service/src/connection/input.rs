@@ -4,6 +4,18 @@
 //! head that came in parts it lies over bytes that were received before. They are kept aside while
 //! the receive is outstanding. Payloads start on a word boundary; the gap of up to seven bytes that
 //! this may leave is closed when the receive has finished.
+//!
+//! A request's head and its decoded body stay where they are until the request is released, so that
+//! a handler reads them there however late it is entered:
+//!
+//! ```text
+//!   | head          | body, decoded | (framing, read) | unread: the next request |
+//!   ^ keep.head     ^ keep.body                       ^ begin                    ^ end
+//! ```
+//!
+//! Where a body may have stood is wiped at its request's release (INV-WIPE).
+
+use core::ops::Range;
 
 use crate::connection::buffers::{INPUT_AREA, INPUT_BYTES, PREFIX, ReceiveWindow, WORD};
 use crate::http::scan::HeadScan;
@@ -20,6 +32,36 @@ pub(crate) struct Input {
     window: usize,
     is_window_out: bool,
     kept: [u8; PREFIX],
+    request: Kept,
+}
+
+/// What is kept of a request that was taken off the input, counted as `begin` is.
+#[derive(Debug)]
+struct Kept {
+    /// Nothing is kept where these are empty.
+    head: Range<usize>,
+    body: Range<usize>,
+    /// Where bytes of a body may stand that was read, or passed by.
+    soiled: Option<Range<usize>>,
+}
+
+impl Kept {
+    const NOTHING: Self = Self {
+        head: 0..0,
+        body: 0..0,
+        soiled: None,
+    };
+
+    /// Moves with the bytes, which have moved to the front; what was soiled stays so.
+    fn shift(&mut self, by: usize) {
+        for range in [&mut self.head, &mut self.body] {
+            range.start = range.start.saturating_sub(by);
+            range.end = range.end.saturating_sub(by);
+        }
+        if let Some(soiled) = &mut self.soiled {
+            soiled.start = soiled.start.saturating_sub(by);
+        }
+    }
 }
 
 impl Input {
@@ -32,6 +74,7 @@ impl Input {
             window: 0,
             is_window_out: false,
             kept: [0; PREFIX],
+            request: Kept::NOTHING,
         }
     }
 
@@ -42,7 +85,77 @@ impl Input {
 
     /// Whether no more can be received before something is read.
     pub(crate) const fn is_full(&self) -> bool {
-        self.end.saturating_sub(self.begin) >= INPUT_BYTES
+        self.end.saturating_sub(self.first()) >= INPUT_BYTES
+    }
+
+    /// The first byte that is still wanted.
+    const fn first(&self) -> usize {
+        if self.request.head.start < self.request.head.end {
+            self.request.head.start
+        } else {
+            self.begin
+        }
+    }
+
+    /// Takes a head off the front and keeps it: `begin..end` of the unread bytes.
+    pub(crate) fn take_head(&mut self, begin: usize, end: usize) {
+        let start = self.begin.saturating_add(begin);
+        self.consume(end);
+        self.request.head = start..self.begin;
+        self.request.body = self.begin..self.begin;
+    }
+
+    /// A body begins: whatever comes from here on may be some of it.
+    pub(crate) fn begin_body(&mut self) {
+        self.request.soiled = Some(self.begin..self.end);
+    }
+
+    /// Takes a body off the front and keeps it: `decoded` bytes, of `read`.
+    pub(crate) fn take_body(&mut self, decoded: usize, read: usize) {
+        let start = self.begin;
+        self.consume(read);
+        self.request.body = start..start.saturating_add(decoded).min(self.begin);
+    }
+
+    /// Head and body of the request that is being served.
+    pub(crate) fn request<'a>(&self, area: &'a [u8; INPUT_AREA]) -> (&'a [u8], &'a [u8]) {
+        let part = |range: &Range<usize>| {
+            area.get(PREFIX.saturating_add(range.start)..PREFIX.saturating_add(range.end))
+                .unwrap_or_default()
+        };
+        (part(&self.request.head), part(&self.request.body))
+    }
+
+    /// Keeps the request no longer, and wipes what its body has left.
+    pub(crate) fn release(&mut self, area: &mut [u8; INPUT_AREA]) {
+        self.request.head = 0..0;
+        self.request.body = 0..0;
+        self.wipe(area);
+    }
+
+    /// The socket is closed: whatever was lent has come back, and nothing is kept.
+    pub(crate) fn discard_closed(&mut self, area: &mut [u8; INPUT_AREA]) {
+        self.is_window_out = false;
+        self.discard(area);
+    }
+
+    /// Wipes where a body may have stood, but for what is unread. While a receive is outstanding
+    /// the area is lent; then it is done when that has finished.
+    fn wipe(&mut self, area: &mut [u8; INPUT_AREA]) {
+        if self.is_window_out {
+            return;
+        }
+        let Some(soiled) = self.request.soiled.take() else {
+            return;
+        };
+        let before = soiled.start..soiled.end.min(self.begin);
+        let behind = soiled.start.max(self.end)..soiled.end;
+        for range in [before, behind] {
+            let bytes =
+                area.get_mut(PREFIX.saturating_add(range.start)..PREFIX.saturating_add(range.end));
+            bytes.unwrap_or_default().fill(0);
+        }
+        self.kept.fill(0);
     }
 
     /// The unread bytes.
@@ -68,13 +181,16 @@ impl Input {
         self.end = self.end.min(self.begin.saturating_add(bytes));
     }
 
-    /// Throws everything away. A window that is out stays where it is.
-    pub(crate) fn discard(&mut self) {
-        if self.is_window_out {
-            self.begin = self.end;
-        } else {
+    /// Throws everything away. A window that is out stays where it is, and what it brings may be
+    /// some of a body as what is thrown away was.
+    pub(crate) fn discard(&mut self, area: &mut [u8; INPUT_AREA]) {
+        self.begin = self.end;
+        let was_soiled = self.request.soiled.is_some();
+        self.release(area);
+        if !self.is_window_out {
             self.begin = 0;
             self.end = 0;
+            self.request.soiled = was_soiled.then_some(0..0);
         }
         self.scan = HeadScan::new();
     }
@@ -112,6 +228,9 @@ impl Input {
             frame.copy_from_slice(&self.kept);
         }
         let bytes = bytes.min(INPUT_BYTES.saturating_sub(self.end));
+        if let Some(soiled) = &mut self.request.soiled {
+            soiled.end = soiled.end.max(self.window.saturating_add(bytes));
+        }
         if self.window > self.end {
             let from = PREFIX.saturating_add(self.window);
             let to = PREFIX.saturating_add(self.end);
@@ -122,20 +241,22 @@ impl Input {
         self.end = self.end.saturating_add(bytes);
     }
 
-    /// Moves the unread bytes to the front.
+    /// Moves what is still wanted to the front.
     fn make_room(&mut self, area: &mut [u8; INPUT_AREA]) {
-        if self.begin == 0 {
+        let first = self.first();
+        if first == 0 {
             return;
         }
-        let (begin, end) = (
-            PREFIX.saturating_add(self.begin),
+        let (from, to) = (
+            PREFIX.saturating_add(first),
             PREFIX.saturating_add(self.end),
         );
-        if begin < end && end <= area.len() {
-            area.copy_within(begin..end, PREFIX);
+        if from < to && to <= area.len() {
+            area.copy_within(from..to, PREFIX);
         }
-        self.end = self.end.saturating_sub(self.begin);
-        self.begin = 0;
+        self.end = self.end.saturating_sub(first);
+        self.begin = self.begin.saturating_sub(first);
+        self.request.shift(first);
     }
 }
 
@@ -194,7 +315,7 @@ mod tests {
         let before = input
             .open_window(&mut area.0)
             .map(|window| (window.message.as_ptr(), window.payload_max));
-        input.discard();
+        input.discard(&mut area.0);
         let after = input
             .open_window(&mut area.0)
             .map(|window| (window.message.as_ptr(), window.payload_max));

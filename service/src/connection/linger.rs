@@ -12,9 +12,9 @@
 
 use ingress_ledger::Span;
 
-use crate::connection::record::Phase;
-use crate::ids::ConnId;
-use crate::server::{Ending, Now, Server};
+use crate::connection::record::{Doing, Reason, Stage};
+use crate::connection::table::{Parts, Place};
+use crate::server::{Now, Server};
 
 /// How long the connection lingers in all.
 const LINGER: Span = Span::from_secs(1);
@@ -27,38 +27,40 @@ const DISCARD_MAX: usize = 256 * 1024;
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// The last answer was sent, but a close now might take it back.
-    pub(crate) fn linger(&mut self, conn: ConnId, now: Now) {
-        let Some(record) = self.memory.record(conn) else {
-            return;
-        };
-        record.input.discard();
+    pub(crate) fn linger(&mut self, at: Place, now: Now) {
+        let Parts { record, input, .. } = self.memory.parts(at);
+        record.input.discard(input);
         if record.peer_closed {
-            return self.end(conn, Ending::Close);
+            return self.end(at, Reason::Answered);
         }
-        record.linger_until = now.map(|now| now.after(LINGER));
-        self.enter(conn, Phase::Lingering);
-        self.set_deadline(conn, now.map(|now| now.after(QUIET)));
-        self.want_receive(conn);
+        let lingering = Doing::Lingering {
+            until: now.map(|now| now.after(LINGER)),
+            discarded: 0,
+        };
+        self.enter(at, lingering);
+        self.set_deadline(at, now.map(|now| now.after(QUIET)));
+        self.want_receive(at);
     }
 
     /// Input that came after the last answer was written.
-    pub(crate) fn discard(&mut self, conn: ConnId, bytes: usize, now: Now) {
-        let Some(record) = self.memory.record(conn) else {
+    pub(crate) fn discard(&mut self, at: Place, bytes: usize, now: Now) {
+        let Parts { record, input, .. } = self.memory.parts(at);
+        record.input.discard(input);
+        let Stage::Open {
+            doing: Doing::Lingering { until, discarded },
+            ..
+        } = &mut record.stage
+        else {
             return;
         };
-        record.input.discard();
-        record.discarded = record.discarded.saturating_add(bytes);
-        if record.phase != Phase::Lingering {
-            return;
-        }
-        if bytes == 0 || record.discarded > DISCARD_MAX {
-            return self.end(conn, Ending::Close);
+        *discarded = discarded.saturating_add(bytes);
+        let until = *until;
+        if bytes == 0 || *discarded > DISCARD_MAX {
+            return self.end(at, Reason::Answered);
         }
         let quiet = now.map(|now| now.after(QUIET));
-        let deadline = quiet
-            .zip(record.linger_until)
-            .map(|(quiet, until)| quiet.min(until));
-        self.set_deadline(conn, deadline);
-        self.want_receive(conn);
+        let deadline = quiet.zip(until).map(|(quiet, until)| quiet.min(until));
+        self.set_deadline(at, deadline);
+        self.want_receive(at);
     }
 }

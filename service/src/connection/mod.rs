@@ -3,7 +3,8 @@
 //! `record` is one connection and `table` all of them, with the memory they share (`buffers`);
 //! `input` and `output` say what of that memory is filled. `steps` moves a connection from one phase
 //! to the next; `deadlines` keeps its time and `timeouts` says what happens when it has passed;
-//! `give_way` makes room on a full lane, `linger` sees a last answer off, `drain` ends them all.
+//! `give_way` makes room on a full lane, `linger` sees a last answer off, `session` is what comes after an
+//! upgrade, `drain` ends them all.
 
 #[cfg(any(feature = "broken-lane-from-header", feature = "broken-leak-on-cancel"))]
 pub(crate) mod broken;
@@ -15,7 +16,8 @@ pub(crate) mod give_way;
 pub(crate) mod input;
 mod linger;
 pub(crate) mod output;
-pub(crate) mod record;
+pub mod record;
+pub mod session;
 mod steps;
 pub(crate) mod table;
 mod timeouts;

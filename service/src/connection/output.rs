@@ -2,19 +2,9 @@
 
 use crate::connection::buffers::{PREFIX, SendWindow, WORD};
 
-/// Which area an answer is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// The connection's own small one: errors, denials, refusals, interim answers.
-    Note,
-    /// The one of the request's slot.
-    Slot,
-}
-
 /// What is left to send.
 #[derive(Debug)]
 pub(crate) struct Output {
-    pub(crate) source: Source,
     /// The bytes in the area, counted from its start; `begin` is on a word boundary.
     begin: usize,
     end: usize,
@@ -37,7 +27,6 @@ impl Output {
     /// Nothing to send.
     pub(crate) const fn new() -> Self {
         Self {
-            source: Source::Note,
             begin: 0,
             end: 0,
             rest: &[],
@@ -50,9 +39,8 @@ impl Output {
     }
 
     /// Starts an answer: `bytes` in the area behind its prefix, then `rest`.
-    pub(crate) const fn start(source: Source, bytes: usize, rest: &'static [u8]) -> Self {
+    pub(crate) const fn start(bytes: usize, rest: &'static [u8]) -> Self {
         Self {
-            source,
             begin: PREFIX,
             end: PREFIX.saturating_add(bytes),
             rest,
@@ -113,7 +101,7 @@ mod tests {
         for step in [1, 3, 7, 8, 9, 64, 1000] {
             let mut area = Area([0u8; PREFIX + 64 + WORD]);
             area.0[PREFIX..PREFIX + 30].copy_from_slice(b"thirty bytes of head go first.");
-            let mut output = Output::start(Source::Slot, 30, &REST);
+            let mut output = Output::start(30, &REST);
             let mut wire = Vec::new();
             while let Some(window) = output.window(&mut area.0) {
                 assert_eq!(window.message.as_ptr() as usize % WORD, 0);

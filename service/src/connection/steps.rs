@@ -1,46 +1,26 @@
-//! The small steps of the path: phases, deadlines, and wishes to the caller.
+//! The small steps of the path: what a connection does, deadlines, and wishes to the caller.
 
-use ingress_ledger::{ConnectionPermit, ConnectionUse, Instant, Lane, LanePhases};
+use ingress_ledger::{ConnectionUse, Instant, Lane, LanePhases};
 
 use crate::boot::policy::DEFAULT_PHASES;
-use crate::connection::record::{Phase, Record};
-use crate::connection::table::list_of;
-use crate::ids::ConnId;
+use crate::connection::output::Output;
+use crate::connection::record::{Doing, Record, Stage};
+use crate::connection::table::Place;
+use crate::http::body::BodyReader;
 use crate::server::{Now, Server};
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Makes a claimed record that of a new connection.
-    pub(crate) fn reset_record(
-        &mut self,
-        conn: ConnId,
-        usage: ConnectionUse,
-        permit: Option<ConnectionPermit<'static>>,
-    ) {
+    pub(crate) fn reset_record(&mut self, at: Place, usage: ConnectionUse, stage: Stage) {
         self.state.live = self.state.live.saturating_add(1);
-        if let Some(record) = self.memory.record(conn) {
-            let generation = record.generation;
-            *record = Record {
-                generation,
-                usage,
-                permit,
-                phase: Phase::Fresh,
-                ..Record::FREE
-            };
-        }
-    }
-
-    /// Where the connection stands.
-    pub(crate) fn phase(&self, conn: ConnId) -> Phase {
-        self.memory
-            .peek(conn)
-            .map_or(Phase::Free, |record| record.phase)
-    }
-
-    /// What the connection is charged to.
-    pub(crate) fn lane(&self, conn: ConnId) -> Lane {
-        self.memory
-            .peek(conn)
-            .map_or(Lane::Anonymous, |record| record.lane())
+        let generation = self.memory[at].generation;
+        self.memory[at] = Record {
+            generation,
+            usage,
+            stage,
+            ..Record::FREE
+        };
+        self.note_stage(at);
     }
 
     /// How long the phases of a lane may take.
@@ -51,15 +31,24 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             .map_or(DEFAULT_PHASES[lane], |policy| policy.phases[lane])
     }
 
-    /// Moves a connection to another phase; keeps the lists of standings and the count of busy ones.
-    pub(crate) fn enter(&mut self, conn: ConnId, phase: Phase) {
-        let Some(record) = self.memory.record(conn) else {
-            return;
-        };
-        let before = core::mem::replace(&mut record.phase, phase);
-        match (before.is_quiet(), phase.is_quiet()) {
-            (true, false) => self.state.busy = self.state.busy.saturating_add(1),
-            (false, true) => match self.state.busy.checked_sub(1) {
+    /// Has a connection with a permit do something else; what it held before was taken from it.
+    pub(crate) fn enter(&mut self, at: Place, next: Doing) {
+        if let Stage::Open { doing, .. } = &mut self.memory[at].stage {
+            *doing = next;
+        } else {
+            self.state.fault("a connection without a permit goes on");
+        }
+        self.note_stage(at);
+    }
+
+    /// Keeps the lists of standings and the count of busy connections, after every change of stage.
+    pub(crate) fn note_stage(&mut self, at: Place) {
+        let record = &mut self.memory[at];
+        let is_busy = !record.is_quiet();
+        let was_busy = core::mem::replace(&mut record.is_counted_busy, is_busy);
+        match (was_busy, is_busy) {
+            (false, true) => self.state.busy = self.state.busy.saturating_add(1),
+            (true, false) => match self.state.busy.checked_sub(1) {
                 Some(busy) => self.state.busy = busy,
                 None => self
                     .state
@@ -67,81 +56,81 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             },
             _ => {}
         }
-        self.memory.note_standing(conn, self.state.clock);
+        self.memory.note_standing(at, self.state.clock);
     }
 
     /// Sets or takes away the connection's one deadline.
-    pub(crate) fn set_deadline(&mut self, conn: ConnId, deadline: Option<Instant>) {
+    pub(crate) fn set_deadline(&mut self, at: Place, deadline: Option<Instant>) {
         match deadline {
-            Some(deadline) => self.memory.deadlines.set(conn.index(), deadline),
-            None => self.memory.deadlines.cancel(conn.index()),
+            Some(deadline) => self.memory.deadlines.set(at.index(), deadline),
+            None => self.memory.deadlines.cancel(at.index()),
         }
     }
 
     /// Asks the caller for a receive, unless one is under way.
-    pub(crate) fn want_receive(&mut self, conn: ConnId) {
-        let Some(record) = self.memory.record(conn) else {
-            return;
-        };
+    pub(crate) fn want_receive(&mut self, at: Place) {
+        let record = &mut self.memory[at];
         if !record.outstanding.receive && !record.wanted.receive {
             record.wanted.receive = true;
-            let list = list_of(record.lane());
-            self.memory.ready.push(list, conn.index());
+            self.note_wish(at);
         }
     }
 
     /// Asks the caller for a send, unless one is under way.
-    pub(crate) fn want_send(&mut self, conn: ConnId) {
-        let Some(record) = self.memory.record(conn) else {
-            return;
-        };
+    pub(crate) fn want_send(&mut self, at: Place) {
+        let record = &mut self.memory[at];
         if !record.outstanding.send && !record.wanted.send {
             record.wanted.send = true;
-            let list = list_of(record.lane());
-            self.memory.ready.push(list, conn.index());
+            self.note_wish(at);
         }
     }
 
-    /// More of a request must come: which phase that is, how long it may take, and the receive.
-    pub(crate) fn await_more(&mut self, conn: ConnId, now: Now) {
-        let Some(record) = self.memory.record(conn) else {
-            return;
-        };
+    /// Queues a connection with a wish behind those of its lane.
+    pub(crate) fn note_wish(&mut self, at: Place) {
+        let lane = self.memory[at].lane();
+        self.memory.ready.push(lane as u16, at.index());
+    }
+
+    /// More of a head must come, or a head at all: how long that may take, and the receive.
+    pub(crate) fn await_head(&mut self, at: Place, now: Now) {
+        let record = &self.memory[at];
         if record.peer_closed {
-            return self.close_after_peer(conn);
+            return self.close_after_peer(at);
         }
-        let before = record.phase;
-        let phase = match (before, record.body.is_some(), record.input.scan.has_begun()) {
-            (_, true, _) => Phase::Body,
-            (_, false, true) => Phase::Head,
-            (Phase::Fresh, false, false) => Phase::Fresh,
-            (_, false, false) => Phase::Idle,
-        };
-        let phases = self.phases(self.lane(conn));
-        self.enter(conn, phase);
-        match (before, phase) {
+        let phases = self.phases(record.lane());
+        let (next, time) = match (record.doing(), record.input.scan.has_begun()) {
             // A head may take as long as the phase from its start, and its start is the accept.
-            (Phase::Fresh, Phase::Fresh | Phase::Head)
-            | (Phase::Head, Phase::Head)
-            | (Phase::Body, Phase::Body) => {}
-            (_, Phase::Head) => self.set_deadline(conn, now.map(|now| now.after(phases.head))),
-            (_, Phase::Body) => self.set_deadline(conn, now.map(|now| now.after(phases.body))),
-            _ => self.set_deadline(conn, now.map(|now| now.after(phases.idle))),
+            (Some(Doing::Fresh), true) | (Some(Doing::Head), true) => (Doing::Head, None),
+            (Some(Doing::Fresh), false) => (Doing::Fresh, None),
+            (_, true) => (Doing::Head, Some(phases.head)),
+            (_, false) => (Doing::Idle, Some(phases.idle)),
+        };
+        self.enter(at, next);
+        if let Some(time) = time {
+            self.set_deadline(at, now.map(|now| now.after(time)));
         }
-        self.want_receive(conn);
+        self.want_receive(at);
     }
 
-    /// An interim answer goes out before the body is awaited.
-    pub(crate) fn send_interim(&mut self, conn: ConnId, now: Now) {
-        let phases = self.phases(self.lane(conn));
-        self.enter(conn, Phase::Body);
-        self.set_deadline(conn, now.map(|now| now.after(phases.body)));
-        self.want_send(conn);
+    /// More of a body must come: the time that it may take counts from its beginning.
+    pub(crate) fn await_body(&mut self, at: Place, next: BodyReader, now: Now) {
+        if self.memory[at].peer_closed {
+            return self.close_after_peer(at);
+        }
+        match &mut self.memory[at].stage {
+            Stage::Open {
+                doing: Doing::Body { reader, .. },
+                ..
+            } => *reader = next,
+            _ => self.begin_body(at, next, Output::new(), now),
+        }
+        self.want_receive(at);
     }
 
-    /// The absolute deadline of the connection's request.
-    pub(crate) fn request_deadline(&self, conn: ConnId) -> Option<Instant> {
-        let record = self.memory.peek(conn)?;
-        self.state.ledger.deadline(record.reservation.as_ref()?)
+    /// A body begins, and with it the time that it may take.
+    pub(crate) fn begin_body(&mut self, at: Place, reader: BodyReader, interim: Output, now: Now) {
+        let body = self.phases(self.memory[at].lane()).body;
+        self.enter(at, Doing::Body { reader, interim });
+        self.set_deadline(at, now.map(|now| now.after(body)));
     }
 }

@@ -1,17 +1,35 @@
 //! The connection table, and everything that is all zeros at rest: records, buffers, lists, deadlines.
 
-use ingress_ledger::{Bytes, Instant, Lane};
+use core::ops::{Index, IndexMut};
+
+use ingress_ledger::{Bytes, Instant, LANES};
 
 use crate::connection::buffers::{Area, INPUT_AREA, NOTE_AREA, SLOT_AREA};
 use crate::connection::chain::Chains;
 use crate::connection::deadlines::Deadlines;
 use crate::connection::give_way::{AGE_LISTS, Standing};
-use crate::connection::output::Source;
-use crate::connection::record::{Phase, Record};
+use crate::connection::output::Output;
+use crate::connection::record::{Doing, Held, Record, Stage};
 use crate::ids::{ConnId, Slot};
 
-/// Lists of one kind: one for each lane, numbered by [`list_of`].
-pub(crate) const LANE_LISTS: u16 = 3;
+/// The place of a record that was ever used. Only the table makes one, and it never shrinks, so
+/// that a place leads to a record without a further look.
+///
+/// An input resolves its [`ConnId`] into a place once, by [`Buffers::resolve`]; the stages after it
+/// take the place. Its record is that connection's until `forget`, the last thing that is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(u16);
+
+impl Place {
+    /// Its number in lists and deadlines.
+    pub(crate) const fn index(self) -> u16 {
+        self.0
+    }
+
+    const fn offset(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// All memory of a server with `CONNS` connection records and `SLOTS` serving slots.
 ///
@@ -25,7 +43,7 @@ pub struct Buffers<const CONNS: usize, const SLOTS: usize> {
     notes: [Area<NOTE_AREA>; CONNS],
     slots: [Area<SLOT_AREA>; SLOTS],
     /// Connections with something for the caller to do, a list for each lane.
-    pub(crate) ready: Chains<CONNS, { LANE_LISTS as usize }>,
+    pub(crate) ready: Chains<CONNS, LANES>,
     /// Connections that may have to give way, by standing, oldest first; see `give_way`.
     pub(crate) ages: Chains<CONNS, AGE_LISTS>,
     /// Free records that were used before.
@@ -60,54 +78,88 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
         }
     }
 
-    /// The record of a connection that is still there.
-    pub(crate) fn record(&mut self, conn: ConnId) -> Option<&mut Record> {
-        let record = self.records.get_mut(usize::from(conn.index()))?;
-        (record.generation == conn.generation() && record.phase != Phase::Free).then_some(record)
-    }
-
-    /// The record of a connection that is still there, to look at.
-    pub(crate) fn peek(&self, conn: ConnId) -> Option<&Record> {
+    /// The place of a connection that is still there.
+    pub(crate) fn resolve(&self, conn: ConnId) -> Option<Place> {
         let record = self.records.get(usize::from(conn.index()))?;
-        (record.generation == conn.generation() && record.phase != Phase::Free).then_some(record)
+        let is_there =
+            record.generation == conn.generation() && !matches!(record.stage, Stage::Free);
+        is_there.then_some(Place(conn.index()))
     }
 
-    /// A connection that is still there, with its bytes.
-    pub(crate) fn parts(&mut self, conn: ConnId) -> Option<Parts<'_>> {
-        let index = usize::from(conn.index());
-        let record = self.records.get_mut(index)?;
-        if record.generation != conn.generation() || record.phase == Phase::Free {
-            return None;
-        }
-        Some(Parts {
-            record,
-            input: &mut self.inputs.get_mut(index)?.0,
-            note: &mut self.notes.get_mut(index)?.0,
-        })
+    /// The place at an index of a list; `None` for an index that no list has.
+    pub(crate) fn place(&self, index: u16) -> Option<Place> {
+        (usize::from(index) < self.records.len()).then_some(Place(index))
     }
 
-    /// A connection's record with the area that its output is in.
-    pub(crate) fn output(&mut self, conn: ConnId) -> Option<(&mut Record, &mut [u8])> {
-        let index = usize::from(conn.index());
-        let record = self.records.get_mut(index)?;
-        if record.generation != conn.generation() || record.phase == Phase::Free {
-            return None;
+    /// Every place that was ever used.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + use<CONNS, SLOTS> {
+        let used = u16::try_from(self.records.len()).unwrap_or(u16::MAX);
+        (0..used).map(Place)
+    }
+
+    /// The present id of the connection at a place.
+    pub(crate) fn id_of(&self, at: Place) -> ConnId {
+        ConnId::from_parts(at.0, self[at].generation)
+    }
+
+    /// A connection with its bytes.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a place is below the length, see `Place`"
+    )]
+    pub(crate) fn parts(&mut self, at: Place) -> Parts<'_> {
+        Parts {
+            record: &mut self.records[at.offset()],
+            input: &mut self.inputs[at.offset()].0,
+            note: &mut self.notes[at.offset()].0,
         }
-        let area = match record.output.source {
-            Source::Note => &mut self.notes.get_mut(index)?.0[..],
-            Source::Slot => &mut self.slots.get_mut(record.slot.as_ref()?.index())?.0[..],
+    }
+
+    /// What a handler works on: what came in, and the area of the slot.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "places and slots are below the length, and the table alone makes them"
+    )]
+    pub(crate) fn served(&mut self, at: Place, held: &Held) -> (Parts<'_>, &mut [u8; SLOT_AREA]) {
+        let parts = Parts {
+            record: &mut self.records[at.offset()],
+            input: &mut self.inputs[at.offset()].0,
+            note: &mut self.notes[at.offset()].0,
         };
-        Some((record, area))
+        (parts, &mut self.slots[held.slot.index()].0)
     }
 
-    /// The present id of a record's connection.
-    pub(crate) fn id_of(&self, index: u16) -> Option<ConnId> {
-        let record = self.records.get(usize::from(index))?;
-        Some(ConnId::from_parts(index, record.generation))
+    /// What a connection has to send, with the area that it is in.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "places and slots are below the length, and the table alone makes them"
+    )]
+    pub(crate) fn output(&mut self, at: Place) -> Option<(&mut Output, &mut [u8])> {
+        let note = &mut self.notes[at.offset()].0;
+        match &mut self.records[at.offset()].stage {
+            Stage::Refused { output, .. } => Some((output, note)),
+            Stage::Open { doing, .. } => match doing {
+                Doing::Body {
+                    interim: output, ..
+                }
+                | Doing::Telling { output, .. }
+                | Doing::Session { output, .. } => Some((output, note)),
+                Doing::Serving { held, output, .. } => {
+                    Some((output, &mut self.slots[held.slot.index()].0))
+                }
+                Doing::Fresh
+                | Doing::Idle
+                | Doing::Head
+                | Doing::Waiting { .. }
+                | Doing::Working { .. }
+                | Doing::Lingering { .. } => None,
+            },
+            Stage::Free | Stage::Closing { .. } => None,
+        }
     }
 
     /// Takes a free record; the caller fills it.
-    pub(crate) fn claim_record(&mut self) -> Option<ConnId> {
+    pub(crate) fn claim_record(&mut self) -> Option<Place> {
         let index = match self.free_records.first(0) {
             Some(index) => {
                 self.free_records.remove(index);
@@ -119,50 +171,36 @@ impl<const CONNS: usize, const SLOTS: usize> Buffers<CONNS, SLOTS> {
                 index
             }
         };
-        let record = self.records.get_mut(usize::from(index))?;
-        record.generation = record.generation.wrapping_add(1);
-        record.phase = Phase::Fresh;
-        Some(ConnId::from_parts(index, record.generation))
+        let at = self.place(index)?;
+        self[at].generation = self[at].generation.wrapping_add(1);
+        Some(at)
     }
 
     /// Puts a connection at the end of the list of its standing, or on none. One that is on it already
     /// keeps its place.
-    pub(crate) fn note_standing(&mut self, conn: ConnId, at: Instant) {
-        let Some(record) = self.record(conn) else {
-            return;
-        };
+    pub(crate) fn note_standing(&mut self, at: Place, now: Instant) {
+        let record = &self[at];
         let list = Standing::of(record).map(|standing| standing.list(record.lane()));
         match list {
-            Some(list) if self.ages.list_of(conn.index()) == Some(list) => {}
-            Some(_) => self.renew_standing(conn, at),
-            None => self.ages.remove(conn.index()),
+            Some(list) if self.ages.list_of(at.0) == Some(list) => {}
+            Some(_) => self.renew_standing(at, now),
+            None => self.ages.remove(at.0),
         }
     }
 
     /// Lets a connection's standing begin anew: it is the youngest of its list.
-    pub(crate) fn renew_standing(&mut self, conn: ConnId, at: Instant) {
-        let Some(record) = self.record(conn) else {
-            return;
-        };
+    pub(crate) fn renew_standing(&mut self, at: Place, now: Instant) {
+        let record = &mut self[at];
         if let Some(standing) = Standing::of(record) {
             let list = standing.list(record.lane());
-            record.since = at;
-            self.ages.push(list, conn.index());
+            record.since = now;
+            self.ages.push(list, at.0);
         }
-    }
-
-    /// Records that were ever used.
-    pub(crate) fn records_used(&self) -> u16 {
-        u16::try_from(self.records.len()).unwrap_or(u16::MAX)
     }
 
     /// Gives a record back.
-    pub(crate) fn free_record(&mut self, conn: ConnId) {
-        let record = self.records.get_mut(usize::from(conn.index()));
-        if let Some(record) = record.filter(|record| record.generation == conn.generation()) {
-            record.phase = Phase::Free;
-            self.free_records.push(0, conn.index());
-        }
+    pub(crate) fn free_record(&mut self, at: Place) {
+        self.free_records.push(0, at.0);
     }
 
     /// Bytes of every record and slot that was ever used.
@@ -200,11 +238,24 @@ impl<const CONNS: usize, const SLOTS: usize> Default for Buffers<CONNS, SLOTS> {
     }
 }
 
-/// The list of a lane.
-pub(crate) const fn list_of(lane: Lane) -> u16 {
-    match lane {
-        Lane::Anonymous => 0,
-        Lane::LocalHealth => 1,
-        Lane::ProviderHealth => 2,
+impl<const CONNS: usize, const SLOTS: usize> Index<Place> for Buffers<CONNS, SLOTS> {
+    type Output = Record;
+
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a place is below the length, see `Place`"
+    )]
+    fn index(&self, at: Place) -> &Record {
+        &self.records[at.offset()]
+    }
+}
+
+impl<const CONNS: usize, const SLOTS: usize> IndexMut<Place> for Buffers<CONNS, SLOTS> {
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a place is below the length, see `Place`"
+    )]
+    fn index_mut(&mut self, at: Place) -> &mut Record {
+        &mut self.records[at.offset()]
     }
 }

@@ -1,49 +1,55 @@
-//! Deadlines that have passed: what that means depends on the phase (INV-DEADLINES).
+//! Deadlines that have passed: what that means depends on the stage (INV-DEADLINES).
 //!
-//! | phase | what happens |
+//! | stage | what happens |
 //! |---|---|
 //! | head, body | 408, then the connection lingers and is closed |
-//! | idle | closed quietly |
+//! | idle, lingering | closed quietly |
 //! | waiting for a slot | 503 `deadline_exceeded`, by the ledger's own word |
-//! | answering | aborted: the peer does not read |
-//! | lingering | closed |
+//! | waiting for a job | the handler goes on without it |
+//! | answering, in a session with something to send | aborted: the peer does not read |
 
-use crate::connection::record::Phase;
+use crate::connection::record::{Doing, Reason, Stage};
+use crate::connection::table::Place;
 use crate::http::fault::Fault;
-use crate::ids::ConnId;
-use crate::server::{Ending, Now, Server};
+use crate::request::job::Outcome;
+use crate::server::{Now, Server};
 
 impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
-    /// The connection's deadline has passed: what that means depends on the phase.
-    pub(crate) fn time_out(&mut self, conn: ConnId, now: Now) {
-        let phase = self.phase(conn);
-        if !matches!(
-            phase,
-            Phase::Free | Phase::Idle | Phase::Lingering | Phase::Closing
-        ) {
-            self.count_time_out(conn);
-        }
-        match phase {
-            Phase::Fresh | Phase::Head => self.answer_fault(conn, Fault::HeadTimeout, now),
-            Phase::Body if self.has_output(conn) => self.end(conn, Ending::Abort),
-            Phase::Body => self.answer_fault(conn, Fault::BodyTimeout, now),
-            Phase::Idle | Phase::Lingering => self.end(conn, Ending::Close),
-            Phase::Waiting | Phase::Answering => self.end(conn, Ending::Abort),
-            Phase::Free | Phase::Closing => {}
+    /// The connection's deadline has passed.
+    pub(crate) fn time_out(&mut self, at: Place, now: Now) {
+        let doing = match &self.memory[at].stage {
+            Stage::Free | Stage::Closing { .. } => return,
+            Stage::Refused { .. } => return self.end(at, Reason::TimedOut),
+            Stage::Open { doing, .. } => doing,
+        };
+        match doing {
+            Doing::Fresh | Doing::Head => {
+                self.count_time_out(at);
+                self.tell_fault(at, Fault::HeadTimeout, now);
+            }
+            Doing::Body { interim, .. } if interim.is_empty() => {
+                self.count_time_out(at);
+                self.tell_fault(at, Fault::BodyTimeout, now);
+            }
+            Doing::Idle | Doing::Lingering { .. } => self.end(at, Reason::Silent),
+            Doing::Working { job, .. } => {
+                let job = *job;
+                self.state.jobs.give_up(job);
+                self.resume(at, Outcome::TooLate, now);
+            }
+            Doing::Body { .. }
+            | Doing::Waiting { .. }
+            | Doing::Serving { .. }
+            | Doing::Telling { .. }
+            | Doing::Session { .. } => self.end(at, Reason::TimedOut),
         }
     }
 
-    /// Counts a connection or request that a deadline ends.
-    pub(crate) fn count_time_out(&mut self, conn: ConnId) {
-        let lane = self.lane(conn);
+    /// Counts a connection or request that a deadline ends, and that is told so.
+    pub(crate) fn count_time_out(&mut self, at: Place) {
+        let lane = self.memory[at].lane();
         let count = &mut self.state.service[lane].timed_out;
         *count = count.saturating_add(1);
         self.state.note_activity();
-    }
-
-    fn has_output(&self, conn: ConnId) -> bool {
-        self.memory
-            .peek(conn)
-            .is_some_and(|record| !record.output.is_empty())
     }
 }

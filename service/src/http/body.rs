@@ -10,9 +10,9 @@ use crate::http::method::is_token_byte;
 /// Most bytes of chunk size lines, extensions and trailers in one body.
 pub const OVERHEAD_MAX: usize = 1024;
 
-/// Where a body stands.
+/// What of a body comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Awaited {
     /// This many bytes of a `Content-Length` body are still to come.
     Counted(usize),
     /// In a chunk size, before any extension.
@@ -51,7 +51,7 @@ enum Stage {
 /// The decoder of one body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyReader {
-    stage: Stage,
+    awaited: Awaited,
     decoded: usize,
     overhead: usize,
     limit: usize,
@@ -75,19 +75,19 @@ impl BodyReader {
     /// # Errors
     /// [`Fault::BodyTooLarge`] if the head already announces more.
     pub fn new(framing: BodyFraming, limit: usize) -> Result<Self, Fault> {
-        let stage = match framing {
-            BodyFraming::None => Stage::Done,
+        let awaited = match framing {
+            BodyFraming::None => Awaited::Done,
             BodyFraming::Length(length) => match usize::try_from(length) {
-                Ok(length) if length <= limit => Stage::Counted(length),
+                Ok(length) if length <= limit => Awaited::Counted(length),
                 _ => return Err(Fault::BodyTooLarge),
             },
-            BodyFraming::Chunked => Stage::Size {
+            BodyFraming::Chunked => Awaited::Size {
                 value: 0,
                 digits: 0,
             },
         };
         Ok(Self {
-            stage,
+            awaited,
             decoded: 0,
             overhead: 0,
             limit,
@@ -103,7 +103,7 @@ impl BodyReader {
     /// Whether all of the body was read.
     #[must_use]
     pub const fn is_done(&self) -> bool {
-        matches!(self.stage, Stage::Done)
+        matches!(self.awaited, Awaited::Done)
     }
 
     /// Reads from `input[*read..]`, moving decoded bytes down to `input[..decoded]`.
@@ -114,31 +114,31 @@ impl BodyReader {
     /// The [`Fault`] that ends the connection.
     pub fn advance(&mut self, input: &mut [u8], read: &mut usize) -> Result<BodyProgress, Fault> {
         loop {
-            match self.stage {
-                Stage::Done => return Ok(BodyProgress::Whole),
-                Stage::Counted(left) => {
+            match self.awaited {
+                Awaited::Done => return Ok(BodyProgress::Whole),
+                Awaited::Counted(left) => {
                     let left = self.take(input, read, left);
-                    self.stage = if left == 0 {
-                        Stage::Done
+                    self.awaited = if left == 0 {
+                        Awaited::Done
                     } else {
-                        Stage::Counted(left)
+                        Awaited::Counted(left)
                     };
                     if left > 0 {
                         return Ok(BodyProgress::Partial);
                     }
                 }
-                Stage::Data(left) => {
+                Awaited::Data(left) => {
                     let left = self.take(input, read, left);
-                    self.stage = if left == 0 {
-                        Stage::DataCr
+                    self.awaited = if left == 0 {
+                        Awaited::DataCr
                     } else {
-                        Stage::Data(left)
+                        Awaited::Data(left)
                     };
                     if left > 0 {
                         return Ok(BodyProgress::Partial);
                     }
                 }
-                stage => {
+                awaited => {
                     let Some(byte) = input.get(*read).copied() else {
                         return Ok(BodyProgress::Partial);
                     };
@@ -147,7 +147,7 @@ impl BodyReader {
                     if self.overhead > OVERHEAD_MAX {
                         return Err(Fault::ChunkOverhead);
                     }
-                    self.stage = self.step(stage, byte)?;
+                    self.awaited = self.step(awaited, byte)?;
                 }
             }
         }
@@ -166,9 +166,9 @@ impl BodyReader {
     }
 
     /// One byte of chunk framing (RFC 9112 §7.1).
-    fn step(&self, stage: Stage, byte: u8) -> Result<Stage, Fault> {
-        Ok(match (stage, byte) {
-            (Stage::Size { value, digits }, digit) if digit.is_ascii_hexdigit() => {
+    fn step(&self, awaited: Awaited, byte: u8) -> Result<Awaited, Fault> {
+        Ok(match (awaited, byte) {
+            (Awaited::Size { value, digits }, digit) if digit.is_ascii_hexdigit() => {
                 let digit = (digit as char).to_digit(16).unwrap_or(0) as usize;
                 let value = value.saturating_mul(16).saturating_add(digit);
                 if digits >= 16 {
@@ -177,40 +177,40 @@ impl BodyReader {
                 if self.decoded.saturating_add(value) > self.limit {
                     return Err(Fault::BodyTooLarge);
                 }
-                Stage::Size {
+                Awaited::Size {
                     value,
                     digits: digits.saturating_add(1),
                 }
             }
-            (Stage::Size { digits: 0, .. }, _) => return Err(Fault::ChunkInvalid),
-            (Stage::Size { value, .. } | Stage::Extension { value }, b'\r') => {
-                Stage::SizeEnd { value }
+            (Awaited::Size { digits: 0, .. }, _) => return Err(Fault::ChunkInvalid),
+            (Awaited::Size { value, .. } | Awaited::Extension { value }, b'\r') => {
+                Awaited::SizeEnd { value }
             }
-            (Stage::Size { value, .. } | Stage::SizeSpace { value }, b';') => {
-                Stage::Extension { value }
+            (Awaited::Size { value, .. } | Awaited::SizeSpace { value }, b';') => {
+                Awaited::Extension { value }
             }
-            (Stage::Size { value, .. } | Stage::SizeSpace { value }, b' ' | b'\t') => {
-                Stage::SizeSpace { value }
+            (Awaited::Size { value, .. } | Awaited::SizeSpace { value }, b' ' | b'\t') => {
+                Awaited::SizeSpace { value }
             }
-            (Stage::Extension { value }, b'\t' | b' '..=b'~' | 0x80..) => {
-                Stage::Extension { value }
+            (Awaited::Extension { value }, b'\t' | b' '..=b'~' | 0x80..) => {
+                Awaited::Extension { value }
             }
-            (Stage::SizeEnd { value: 0 }, b'\n') => Stage::TrailerStart,
-            (Stage::SizeEnd { value }, b'\n') => Stage::Data(value),
-            (Stage::DataCr, b'\r') => Stage::DataLf,
-            (Stage::DataLf, b'\n') => Stage::Size {
+            (Awaited::SizeEnd { value: 0 }, b'\n') => Awaited::TrailerStart,
+            (Awaited::SizeEnd { value }, b'\n') => Awaited::Data(value),
+            (Awaited::DataCr, b'\r') => Awaited::DataLf,
+            (Awaited::DataLf, b'\n') => Awaited::Size {
                 value: 0,
                 digits: 0,
             },
-            (Stage::TrailerStart, b'\r') => Stage::LastLf,
-            (Stage::TrailerStart | Stage::TrailerName, name) if is_token_byte(name) => {
-                Stage::TrailerName
+            (Awaited::TrailerStart, b'\r') => Awaited::LastLf,
+            (Awaited::TrailerStart | Awaited::TrailerName, name) if is_token_byte(name) => {
+                Awaited::TrailerName
             }
-            (Stage::TrailerName, b':') => Stage::Trailer,
-            (Stage::Trailer, b'\r') => Stage::TrailerLf,
-            (Stage::Trailer, b'\t' | b' '..=b'~' | 0x80..) => Stage::Trailer,
-            (Stage::TrailerLf, b'\n') => Stage::TrailerStart,
-            (Stage::LastLf, b'\n') => Stage::Done,
+            (Awaited::TrailerName, b':') => Awaited::Trailer,
+            (Awaited::Trailer, b'\r') => Awaited::TrailerLf,
+            (Awaited::Trailer, b'\t' | b' '..=b'~' | 0x80..) => Awaited::Trailer,
+            (Awaited::TrailerLf, b'\n') => Awaited::TrailerStart,
+            (Awaited::LastLf, b'\n') => Awaited::Done,
             _ => return Err(Fault::ChunkInvalid),
         })
     }

@@ -8,7 +8,7 @@ use crate::http::method::Method;
 
 /// What a target has to be compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selected<'a> {
+pub enum Representation<'a> {
     /// No representation: the target acts, or is the server itself.
     Nothing,
     /// A representation without an entity tag.
@@ -40,15 +40,16 @@ enum Comparison {
 impl Condition {
     /// Evaluates the preconditions of `head` on its target.
     #[must_use]
-    pub fn evaluate(head: &Head<'_>, selected: Selected<'_>) -> Self {
+    pub fn evaluate(head: &Head<'_>, representation: Representation<'_>) -> Self {
         if !head.is_conditional || head.method == Some(Method::Options) {
             return Self::Holds;
         }
         let is_present = |name| head.values(name).next().is_some();
-        if is_present("if-match") && !is_named(head, "if-match", selected, Comparison::Strong) {
+        if is_present("if-match") && !is_named(head, "if-match", representation, Comparison::Strong)
+        {
             return Self::Failed;
         }
-        if !is_named(head, "if-none-match", selected, Comparison::Weak) {
+        if !is_named(head, "if-none-match", representation, Comparison::Weak) {
             return Self::Holds;
         }
         match head.method {
@@ -63,13 +64,18 @@ impl Condition {
 ///
 /// A comma may stand in a tag, but not in one of ours; so a list cut at every comma names ours where
 /// the list as it was meant does.
-fn is_named(head: &Head<'_>, name: &str, selected: Selected<'_>, comparison: Comparison) -> bool {
+fn is_named(
+    head: &Head<'_>,
+    name: &str,
+    representation: Representation<'_>,
+    comparison: Comparison,
+) -> bool {
     let tags = || head.values(name).flat_map(list_items);
-    match selected {
-        Selected::Nothing => false,
+    match representation {
+        Representation::Nothing => false,
         _ if tags().eq([b"*"]) => true,
-        Selected::Untagged => false,
-        Selected::Tagged(own) => tags().any(|tag| match comparison {
+        Representation::Untagged => false,
+        Representation::Tagged(own) => tags().any(|tag| match comparison {
             Comparison::Strong => tag == own,
             Comparison::Weak => tag.strip_prefix(b"W/").unwrap_or(tag) == own,
         }),
@@ -81,12 +87,12 @@ mod tests {
     use super::*;
     use Condition::{Failed, Holds, NotModified};
 
-    const TAGGED: Selected<'_> = Selected::Tagged(b"\"0af1\"");
+    const TAGGED: Representation<'_> = Representation::Tagged(b"\"0af1\"");
 
-    fn evaluate(method: &str, fields: &str, selected: Selected<'_>) -> Condition {
+    fn evaluate(method: &str, fields: &str, representation: Representation<'_>) -> Condition {
         let target = if method == "OPTIONS" { "*" } else { "/" };
         let text = format!("{method} {target} HTTP/1.1\r\nHost: a\r\n{fields}\r\n");
-        Condition::evaluate(&Head::parse(text.as_bytes()).unwrap(), selected)
+        Condition::evaluate(&Head::parse(text.as_bytes()).unwrap(), representation)
     }
 
     #[test]
@@ -156,19 +162,29 @@ mod tests {
 
     #[test]
     fn what_has_no_tag_is_named_by_the_asterisk_alone_and_what_is_not_there_by_nothing() {
-        for (method, field, selected, expected) in [
-            ("GET", "If-Match: *", Selected::Untagged, Holds),
-            ("GET", "If-Match: \"x\"", Selected::Untagged, Failed),
-            ("GET", "If-None-Match: *", Selected::Untagged, NotModified),
-            ("GET", "If-None-Match: \"\"", Selected::Untagged, Holds),
-            ("POST", "If-Match: *", Selected::Nothing, Failed),
-            ("POST", "If-None-Match: *", Selected::Nothing, Holds),
+        for (method, field, representation, expected) in [
+            ("GET", "If-Match: *", Representation::Untagged, Holds),
+            ("GET", "If-Match: \"x\"", Representation::Untagged, Failed),
+            (
+                "GET",
+                "If-None-Match: *",
+                Representation::Untagged,
+                NotModified,
+            ),
+            (
+                "GET",
+                "If-None-Match: \"\"",
+                Representation::Untagged,
+                Holds,
+            ),
+            ("POST", "If-Match: *", Representation::Nothing, Failed),
+            ("POST", "If-None-Match: *", Representation::Nothing, Holds),
             ("POST", "If-None-Match: *", TAGGED, Failed),
-            ("OPTIONS", "If-Match: \"x\"", Selected::Nothing, Holds),
+            ("OPTIONS", "If-Match: \"x\"", Representation::Nothing, Holds),
         ] {
             let field = format!("{field}\r\n");
             assert_eq!(
-                evaluate(method, &field, selected),
+                evaluate(method, &field, representation),
                 expected,
                 "{method} {field}"
             );

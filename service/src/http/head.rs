@@ -104,6 +104,8 @@ pub struct Head<'a> {
     pub method: Option<Method>,
     /// What is asked for.
     pub target: Target<'a>,
+    /// What follows the question mark of the target.
+    pub query: &'a [u8],
     /// The version.
     pub version: Version,
     /// How the body is delimited.
@@ -145,6 +147,7 @@ impl<'a> Head<'a> {
         Ok(Self {
             method,
             target: target::parse(method, line.target)?,
+            query: target::query(line.target),
             version: line.version,
             body: fields.framing.resolve(line.version)?,
             persistence: fields.persistence(line.version),
@@ -168,18 +171,18 @@ impl<'a> Head<'a> {
 
 /// A field that matters only if it appears once.
 #[derive(Debug, Clone, Copy, Default)]
-enum Once<'a> {
+enum Single<'a> {
     #[default]
     Absent,
-    Single(&'a [u8]),
+    One(&'a [u8]),
     Repeated,
 }
 
-impl<'a> Once<'a> {
+impl<'a> Single<'a> {
     fn add(&mut self, value: &'a [u8]) {
         *self = match self {
-            Self::Absent => Self::Single(value),
-            Self::Single(_) | Self::Repeated => Self::Repeated,
+            Self::Absent => Self::One(value),
+            Self::One(_) | Self::Repeated => Self::Repeated,
         };
     }
 }
@@ -187,7 +190,7 @@ impl<'a> Once<'a> {
 /// The header fields that this service reads; all others are skipped unread.
 #[derive(Default)]
 struct Fields<'a> {
-    host: Once<'a>,
+    host: Single<'a>,
     is_conditional: bool,
     framing: FramingFields,
     says_close: bool,
@@ -232,11 +235,11 @@ impl<'a> Fields<'a> {
     /// it stands for the service's own (§3.3), and none has a say here anyway.
     fn check_host(&self, version: Version) -> Result<(), Fault> {
         match self.host {
-            Once::Single(host) if host.is_empty() || target::is_authority(host) => Ok(()),
-            Once::Single(_) => Err(Fault::HostInvalid),
-            Once::Repeated => Err(Fault::HostRepeated),
-            Once::Absent if version == Version::Http10 => Ok(()),
-            Once::Absent => Err(Fault::HostMissing),
+            Single::One(host) if host.is_empty() || target::is_authority(host) => Ok(()),
+            Single::One(_) => Err(Fault::HostInvalid),
+            Single::Repeated => Err(Fault::HostRepeated),
+            Single::Absent if version == Version::Http10 => Ok(()),
+            Single::Absent => Err(Fault::HostMissing),
         }
     }
 

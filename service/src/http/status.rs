@@ -36,6 +36,8 @@ macro_rules! statuses {
 }
 
 statuses! {
+    /// 101
+    SwitchingProtocols = 101 "Switching Protocols";
     /// 200
     Ok = 200 "OK";
     /// 202

@@ -68,6 +68,27 @@ impl<'a> Path<'a> {
         self.decode().flatten().eq(text.bytes())
     }
 
+    /// The rest of the path behind `text`, if the path, unescaped, begins with it.
+    #[must_use]
+    pub fn behind(self, text: &str) -> Option<Self> {
+        let mut rest = self.0;
+        for wanted in text.bytes() {
+            let mut decoded = Self(rest).decode();
+            if decoded.next()?? != wanted {
+                return None;
+            }
+            let taken = if rest.first() == Some(&b'%') { 3 } else { 1 };
+            rest = rest.get(taken..)?;
+        }
+        Some(Self(rest))
+    }
+
+    /// The path as it came, its escapes included.
+    #[must_use]
+    pub const fn raw(self) -> &'a [u8] {
+        self.0
+    }
+
     /// Unescaped bytes; `None` where an escape is malformed.
     fn decode(self) -> impl Iterator<Item = Option<u8>> {
         let mut rest = self.0.iter();
@@ -106,6 +127,13 @@ pub fn parse(method: Option<Method>, raw: &[u8]) -> Result<Target<'_>, Fault> {
         _ if method.is_none() && is_authority(raw) => Ok(Target::Server),
         _ => absolute_form(method, raw),
     }
+}
+
+/// The query of a raw target, if it has one; neither an authority nor `*` has a question mark.
+pub(crate) fn query(raw: &[u8]) -> &[u8] {
+    let mark = raw.iter().position(|byte| *byte == b'?');
+    mark.and_then(|mark| raw.get(mark.saturating_add(1)..))
+        .unwrap_or_default()
 }
 
 fn origin_form(raw: &[u8]) -> Result<Target<'_>, Fault> {

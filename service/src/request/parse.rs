@@ -1,154 +1,98 @@
-//! From the bytes that are there to one whole request, or to what is missing or wrong.
+//! From the bytes that are there to a whole head, and then to a whole body.
 
-use crate::answer::answers::CONTINUE;
-use crate::connection::buffers::PREFIX;
-use crate::connection::drain;
-use crate::connection::output::{Output, Source};
-use crate::connection::record::{Record, Request};
-use crate::connection::table::Parts;
+use crate::answer::problem::CONTINUE;
+use crate::connection::buffers::{INPUT_AREA, NOTE_AREA, PREFIX};
+use crate::connection::input::Input;
+use crate::connection::output::Output;
+use crate::connection::record::{Asked, Record};
 use crate::http::body::{BodyProgress, BodyReader};
 use crate::http::condition::Condition;
 use crate::http::fault::Fault;
-use crate::http::framing::BodyFraming;
-use crate::http::head::{Expectation, Head};
+use crate::http::head::Head;
 use crate::http::method::Method;
 use crate::http::scan::Scanned;
-use crate::ids::ConnId;
-use crate::request::route::{self, Denial, Handler};
-use crate::server::Server;
+use crate::request::route::{Denial, Route};
 
-/// What the input amounts to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parsed {
+/// How far the input reaches.
+pub(crate) enum Parsed<T> {
     /// More must be received.
     Partial,
-    /// An interim answer is to be sent before more is received.
-    Interim,
-    /// A request that no route answers on this lane; a body of it is not read.
-    Denied(Denial, BodyFraming),
-    /// A request, its body included.
-    Whole,
+    /// As far as this.
+    Whole(T),
 }
 
-impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
-    /// Reads one request as far as it is there.
-    ///
-    /// # Errors
-    /// What is wrong with it; nothing after it on this connection can be trusted.
-    pub(crate) fn parse(&mut self, conn: ConnId) -> Result<Parsed, Fault> {
-        let Some(parts) = self.memory.parts(conn) else {
-            return Ok(Parsed::Partial);
-        };
-        let Parts {
-            record,
-            input,
-            note,
-        } = parts;
-        if record.body.is_none() {
-            let head = match read_head(record, input)? {
-                Some(head) => head,
-                None => return Ok(Parsed::Partial),
-            };
-            if let Err(denial) = head.decided {
-                return Ok(Parsed::Denied(denial, head.framing));
-            }
-            let limit = record.request.route.map_or(0, |route| route.body_bytes_max);
-            let body = BodyReader::new(head.framing, limit)?;
-            let must_invite = head.expectation == Expectation::Continue && !body.is_done();
-            if must_invite && limit == 0 {
-                return Err(Fault::BodyTooLarge);
-            }
-            record.body = Some(body);
-            // A client that already sends needs no invitation (RFC 9110 §10.1.1).
-            if must_invite && record.input.is_empty() {
-                let to = note
-                    .get_mut(PREFIX..PREFIX.saturating_add(CONTINUE.len()))
-                    .unwrap_or_default();
-                to.copy_from_slice(CONTINUE);
-                record.output = Output::start(Source::Note, CONTINUE.len(), &[]);
-                return Ok(Parsed::Interim);
-            }
-        }
-        read_body(record, input)
-    }
-}
-
-/// What a head says that is not kept in the record.
-struct HeadRead {
-    decided: Result<(), Denial>,
-    framing: BodyFraming,
-    expectation: Expectation,
-}
-
-/// Takes a whole head off the input. `None`: it is not whole yet.
-fn read_head(
+/// Takes a whole head off the input, which keeps it.
+///
+/// # Errors
+/// What is wrong with it; nothing after it on this connection can be trusted.
+pub(crate) fn head<'a>(
     record: &mut Record,
-    input: &mut [u8; crate::connection::buffers::INPUT_AREA],
-) -> Result<Option<HeadRead>, Fault> {
-    let unread = record.input.unread(input);
-    record.request = Request {
+    area: &'a [u8; INPUT_AREA],
+) -> Result<Parsed<Head<'a>>, Fault> {
+    let unread = record.input.unread(area);
+    record.asked = Asked {
         // So that even a fault is answered as HEAD wants it.
         head_only: unread.trim_ascii_start().starts_with(b"HEAD "),
-        ..Request::NONE
+        ..Asked::NOTHING
     };
     let Scanned::Whole { begin, end } = record.input.scan.advance(unread)? else {
         return if record.input.is_full() {
             Err(record.input.scan.overflow(unread))
         } else {
-            Ok(None)
+            Ok(Parsed::Partial)
         };
     };
     let head = Head::parse(unread.get(begin..end).unwrap_or_default())?;
     #[cfg(feature = "broken-lane-from-header")]
     crate::connection::broken::take_lane_from_header(record, unread);
-    let decided = route::decide(record.lane(), &head);
-    record.request = Request {
-        route: decided.ok(),
-        version: head.version,
-        persistence: head.persistence,
-        head_only: head.method == Some(Method::Head),
-        condition: decided.map_or(Condition::Holds, |route| {
-            Condition::evaluate(&head, route.handler.selected())
-        }),
-        drain: None,
-    };
-    let read = HeadRead {
-        decided: decided.map(drop),
-        framing: head.body,
-        expectation: head.expectation,
-    };
-    record.input.consume(end);
-    Ok(Some(read))
+    record.input.take_head(begin, end);
+    Ok(Parsed::Whole(head))
 }
 
-/// Takes a whole body off the input.
-fn read_body(
-    record: &mut Record,
-    input: &mut [u8; crate::connection::buffers::INPUT_AREA],
-) -> Result<Parsed, Fault> {
-    let Some(mut body) = record.body else {
-        return Ok(Parsed::Partial);
-    };
-    let bytes = record.input.unread_mut(input);
-    let mut read = body.decoded();
-    match body.advance(bytes, &mut read)? {
+/// What is kept of a head, beside its bytes.
+pub(crate) fn keep(head: &Head<'_>, routed: Result<&'static Route, Denial>) -> Asked {
+    Asked {
+        route: routed.ok(),
+        version: head.version,
+        persistence: head.persistence,
+        method: head.method,
+        head_only: head.method == Some(Method::Head),
+        condition: routed.map_or(Condition::Holds, |route| {
+            Condition::evaluate(head, route.about.representation())
+        }),
+    }
+}
+
+/// Takes a whole body off the input, which keeps it decoded.
+///
+/// # Errors
+/// As [`head`].
+pub(crate) fn body(
+    input: &mut Input,
+    area: &mut [u8; INPUT_AREA],
+    reader: &mut BodyReader,
+) -> Result<Parsed<()>, Fault> {
+    let bytes = input.unread_mut(area);
+    let mut read = reader.decoded();
+    match reader.advance(bytes, &mut read)? {
         BodyProgress::Partial => {
-            record.input.truncate(body.decoded());
-            record.body = Some(body);
+            input.truncate(reader.decoded());
+            if input.is_full() {
+                // Head and body share the input until the request is released.
+                return Err(Fault::BodyTooLarge);
+            }
             Ok(Parsed::Partial)
         }
         BodyProgress::Whole => {
-            let content = bytes.get(..body.decoded()).unwrap_or_default();
-            if record
-                .request
-                .route
-                .is_some_and(|route| route.handler == Handler::Drain)
-            {
-                record.request.drain = drain::parse_body(content)?;
-            }
-            record.input.consume(read);
-            record.body = None;
-            Ok(Parsed::Whole)
+            input.take_body(reader.decoded(), read);
+            Ok(Parsed::Whole(()))
         }
     }
+}
+
+/// Writes the interim answer that invites a body.
+pub(crate) fn invite(note: &mut [u8; NOTE_AREA]) -> Output {
+    let to = note.get_mut(PREFIX..PREFIX.saturating_add(CONTINUE.len()));
+    to.unwrap_or_default().copy_from_slice(CONTINUE);
+    Output::start(CONTINUE.len(), &[])
 }

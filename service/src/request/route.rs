@@ -6,51 +6,41 @@
 use ingress_ledger::Lane;
 
 use crate::handlers::assets::{self, Asset};
-use crate::http::condition::Selected;
+use crate::handlers::{self, Handler};
+use crate::http::condition::Representation;
 use crate::http::head::Head;
 use crate::http::method::{Method, Methods};
 use crate::http::status::Status;
 use crate::http::target::Target;
 
-/// What serves a route.
+/// What a request to a route is about, as far as its preconditions go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Handler {
+pub enum About {
+    /// Something that is done, or the server itself.
+    Action,
+    /// Something that is as it is at the moment.
+    Present,
     /// A file of the web UI.
-    Asset(&'static Asset),
-    /// The fixed tiny answer to a probe.
-    Health,
-    /// Whether the service takes work, for an operator's or a supervisor's check.
-    Readiness,
-    /// The lanes' counters, for the web UI.
-    Ingress,
-    /// State, uptime, lanes and permits, for a local operator.
-    Status,
-    /// Every counter as one capnp record.
-    Evidence,
-    /// The beginning of a drain.
-    Drain,
-    /// What the server as a whole allows.
-    Options,
+    File(&'static Asset),
 }
 
-impl Handler {
-    /// What a request's preconditions are about.
+impl About {
+    /// What preconditions are compared with.
     #[must_use]
-    pub fn selected(self) -> Selected<'static> {
+    pub fn representation(self) -> Representation<'static> {
         match self {
-            Self::Asset(asset) => Selected::Tagged(&asset.etag),
-            Self::Health | Self::Readiness | Self::Ingress | Self::Status | Self::Evidence => {
-                Selected::Untagged
-            }
-            Self::Drain | Self::Options => Selected::Nothing,
+            Self::Action => Representation::Nothing,
+            Self::Present => Representation::Untagged,
+            Self::File(asset) => Representation::Tagged(&asset.etag),
         }
     }
 }
 
 /// One route.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Route {
-    /// The path, unescaped; `*` is the server itself.
+    /// The path, unescaped. One that ends in `/*` matches every path with that beginning, and the
+    /// handler gets its tail; `*` alone is the server itself. The first route that matches counts.
     pub path: &'static str,
     /// The methods it answers.
     pub methods: Methods,
@@ -58,7 +48,9 @@ pub struct Route {
     pub lanes: &'static [Lane],
     /// Most body bytes it takes; zero: none.
     pub body_bytes_max: usize,
-    /// What serves it.
+    /// What it is about.
+    pub about: About,
+    /// Who serves it.
     pub handler: Handler,
 }
 
@@ -68,11 +60,12 @@ const OPTIONS: Methods = Methods::of(&[Method::Options]);
 
 const PUBLIC: &[Lane] = &[Lane::Anonymous];
 const LOCAL: &[Lane] = &[Lane::LocalHealth];
-const EVERY: &[Lane] = &[Lane::Anonymous, Lane::LocalHealth, Lane::ProviderHealth];
+const EVERY: &[Lane] = &Lane::ALL;
 
+/// A route without a body.
 const fn route(
     path: &'static str,
-    methods: Methods,
+    (methods, about): (Methods, About),
     lanes: &'static [Lane],
     handler: Handler,
 ) -> Route {
@@ -81,27 +74,53 @@ const fn route(
         methods,
         lanes,
         body_bytes_max: 0,
+        about,
         handler,
     }
 }
 
+/// A route to what is as it is at the moment.
+const fn present(path: &'static str, lanes: &'static [Lane], handler: Handler) -> Route {
+    route(path, (READ, About::Present), lanes, handler)
+}
+
+/// A route to a file.
+const fn file(path: &'static str, asset: &'static Asset) -> Route {
+    route(
+        path,
+        (READ, About::File(asset)),
+        PUBLIC,
+        handlers::file::serve,
+    )
+}
+
 /// Every route there is.
 pub static ROUTES: &[Route] = &[
-    route("/healthz", READ, EVERY, Handler::Health),
-    route("/", READ, PUBLIC, Handler::Asset(&assets::INDEX)),
-    route("/style.css", READ, PUBLIC, Handler::Asset(&assets::STYLE)),
-    route("/app.js", READ, PUBLIC, Handler::Asset(&assets::SCRIPT)),
-    route("/icon.svg", READ, PUBLIC, Handler::Asset(&assets::ICON)),
-    route("/favicon.ico", READ, PUBLIC, Handler::Asset(&assets::ICON)),
-    route("/robots.txt", READ, PUBLIC, Handler::Asset(&assets::ROBOTS)),
-    route("/api/ingress", READ, PUBLIC, Handler::Ingress),
-    route("*", OPTIONS, PUBLIC, Handler::Options),
-    route("/readyz", READ, LOCAL, Handler::Readiness),
-    route("/api/status", READ, LOCAL, Handler::Status),
-    route("/api/evidence", READ, LOCAL, Handler::Evidence),
+    present("/healthz", EVERY, handlers::health::serve),
+    file("/", &assets::INDEX),
+    file("/style.css", &assets::STYLE),
+    file("/app.js", &assets::SCRIPT),
+    file("/icon.svg", &assets::ICON),
+    file("/favicon.ico", &assets::ICON),
+    file("/robots.txt", &assets::ROBOTS),
+    present("/api/ingress", PUBLIC, handlers::ingress::serve),
+    route(
+        "*",
+        (OPTIONS, About::Action),
+        PUBLIC,
+        handlers::options::serve,
+    ),
+    present("/readyz", LOCAL, handlers::readiness::serve),
+    present("/api/status", LOCAL, handlers::status::serve),
+    present("/api/evidence", LOCAL, handlers::evidence::serve),
     Route {
         body_bytes_max: 256,
-        ..route("/drain", POST, LOCAL, Handler::Drain)
+        ..route(
+            "/drain",
+            (POST, About::Action),
+            LOCAL,
+            handlers::drain::serve,
+        )
     },
 ];
 
@@ -157,9 +176,16 @@ impl Denial {
 ///
 /// # Errors
 /// The [`Denial`] that answers it instead.
-pub fn decide(lane: Lane, head: &Head<'_>) -> Result<&'static Route, Denial> {
-    let found = ROUTES.iter().find(|route| match head.target {
-        Target::Path(path) => path.is(route.path),
+pub fn decide(
+    routes: &'static [Route],
+    lane: Lane,
+    head: &Head<'_>,
+) -> Result<&'static Route, Denial> {
+    let found = routes.iter().find(|route| match head.target {
+        Target::Path(path) => match route.path.strip_suffix("/*") {
+            Some(_) => path.behind(route.path.trim_end_matches('*')).is_some(),
+            None => path.is(route.path),
+        },
         Target::Server => route.path == "*",
     });
     match (found, head.method) {
@@ -182,7 +208,7 @@ mod tests {
 
     fn decided(lane: Lane, request: &str) -> Result<&'static str, Denial> {
         let text = format!("{request} HTTP/1.1\r\nHost: a\r\n\r\n");
-        decide(lane, &Head::parse(text.as_bytes()).unwrap()).map(|route| route.path)
+        decide(ROUTES, lane, &Head::parse(text.as_bytes()).unwrap()).map(|route| route.path)
     }
 
     #[test]
@@ -235,6 +261,31 @@ mod tests {
                     Err(Denial::NotOnThisLane)
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_prefix_matches_what_begins_with_it_and_nothing_else() {
+        static TABLE: &[Route] = &[
+            present("/files/*", PUBLIC, handlers::health::serve),
+            present("/*", LOCAL, handlers::health::serve),
+        ];
+        for (path, expected) in [
+            ("/files/", "/files/*"),
+            ("/files/a/b", "/files/*"),
+            ("/f%69les/a", "/files/*"),
+            ("/files", "/*"),
+            ("/filesystem/a", "/*"),
+        ] {
+            let text = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
+            let head = Head::parse(text.as_bytes()).unwrap();
+            let routes = |lane| decide(TABLE, lane, &head).map(|route| route.path);
+            let lane = if expected == "/*" {
+                Lane::LocalHealth
+            } else {
+                Lane::Anonymous
+            };
+            assert_eq!(routes(lane), Ok(expected), "{path}");
         }
     }
 

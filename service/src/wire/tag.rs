@@ -7,11 +7,11 @@
 //! +--------+-------------+--------------+------------+
 //! ```
 //!
-//! A connection's generation travels along, so that a late completion of an
+//! A connection's or a job's generation travels along, so that a late completion of an
 //! earlier connection in the same place is told apart. The kernel only copies
 //! the word; a word that no [`Tag`] makes is refused by [`Tag::from_word`].
 
-use crate::ids::ConnId;
+use crate::ids::{ConnId, JobId};
 
 /// A call in flight.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,6 +32,8 @@ pub enum Tag {
     Send(ConnId),
     /// The close of a connection.
     Close(ConnId),
+    /// A job, by its place among all jobs.
+    Job(JobId),
 }
 
 const CLOCK: u64 = 1;
@@ -42,6 +44,7 @@ const ACCEPT: u64 = 5;
 const RECEIVE: u64 = 6;
 const SEND: u64 = 7;
 const CLOSE: u64 = 8;
+const JOB: u64 = 9;
 
 const KIND_SHIFT: u32 = 56;
 
@@ -62,6 +65,7 @@ impl Tag {
             Self::Receive(conn) => pack(RECEIVE, conn.generation(), conn.index()),
             Self::Send(conn) => pack(SEND, conn.generation(), conn.index()),
             Self::Close(conn) => pack(CLOSE, conn.generation(), conn.index()),
+            Self::Job(job) => pack(JOB, job.generation(), job.place()),
         }
     }
 
@@ -83,6 +87,7 @@ impl Tag {
             (RECEIVE, _, _) => Some(Self::Receive(conn)),
             (SEND, _, _) => Some(Self::Send(conn)),
             (CLOSE, _, _) => Some(Self::Close(conn)),
+            (JOB, _, _) => Some(Self::Job(JobId::from_parts(index, generation))),
             _ => None,
         }
     }
@@ -105,6 +110,7 @@ mod tests {
                 Tag::Receive(conn),
                 Tag::Send(conn),
                 Tag::Close(conn),
+                Tag::Job(JobId::from_parts(index, generation)),
             ] {
                 assert_ne!(tag.to_word(), 0);
                 assert_eq!(Tag::from_word(tag.to_word()), Some(tag));
@@ -117,7 +123,7 @@ mod tests {
         for word in [
             0,
             1,
-            pack(9, 0, 0),
+            pack(10, 0, 0),
             pack(CLOCK, 0, 1),
             pack(ACCEPT, 1, 0),
             pack(RECEIVE, 0, 0) | 1 << 32,

@@ -18,7 +18,11 @@ use remote_session_web_ui::buffers::{PREFIX, WORD};
 use remote_session_web_ui::evidence::Evidence;
 use remote_session_web_ui::ids::JitterSeed;
 use remote_session_web_ui::policy::{self, MarkerSet};
-use remote_session_web_ui::{Action, Buffers, Config, ConnId, Server, State};
+use remote_session_web_ui::request::job::{Job, Outcome};
+use remote_session_web_ui::request::jobs::JOBS_PER_LANE;
+use remote_session_web_ui::request::route::{ROUTES, Route};
+use remote_session_web_ui::server::WallClock;
+use remote_session_web_ui::{Action, Buffers, Config, ConnId, JobId, Server, State};
 
 pub const CONNS: usize = 24;
 pub const SLOTS: usize = 12;
@@ -77,6 +81,10 @@ pub struct Grain {
 pub struct Wire {
     pub server: Server<'static, CONNS, SLOTS>,
     pub peers: BTreeMap<ConnId, Peer>,
+    /// Jobs that were started and have not ended.
+    pub jobs: BTreeMap<JobId, Job>,
+    /// Whether jobs end by themselves at once.
+    pub ends_jobs: bool,
     pub grain: Grain,
     pub now_ms: u64,
     pub is_clock_lost: bool,
@@ -138,6 +146,11 @@ impl Wire {
     }
 
     pub fn new(listeners: PerLane<Listener>, names: &[&str]) -> Self {
+        Self::serving(listeners, names, ROUTES)
+    }
+
+    /// A server with other routes.
+    pub fn serving(listeners: PerLane<Listener>, names: &[&str], routes: &'static [Route]) -> Self {
         let mut markers = MarkerSet::new();
         for name in names {
             markers.add(name.as_bytes()).unwrap();
@@ -155,10 +168,12 @@ impl Wire {
             send: usize::MAX,
             is_read: true,
         };
-        let server = Server::start(state, buffers, config).unwrap();
+        let server = Server::start_with(state, buffers, config, routes).unwrap();
         Self {
             server,
             peers: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            ends_jobs: true,
             grain,
             now_ms: 1,
             is_clock_lost: false,
@@ -283,6 +298,12 @@ impl Wire {
                 self.start(action);
                 has_moved = true;
             }
+            while self.ends_jobs
+                && let Some(id) = self.jobs.keys().next().copied()
+            {
+                self.end_job(id, Outcome::WallClock(self.wall_clock()));
+                has_moved = true;
+            }
             let conns: Vec<ConnId> = self.peers.keys().copied().collect();
             for conn in conns {
                 has_moved |= self.complete_receive(conn);
@@ -319,9 +340,31 @@ impl Wire {
                 let key = (window.message.as_ptr() as usize, payload);
                 assert!(self.peer(conn).sends.replace(key).is_none(), "two sends");
             }
+            Action::Start(id, job) => {
+                assert_eq!(self.jobs.insert(id, job), None, "a job is started twice");
+                let is_place_lent = |other: &JobId| other.place() == id.place();
+                let lent = self.jobs.keys().filter(|other| is_place_lent(other));
+                assert_eq!(lent.count(), 1, "a place is lent twice");
+                assert!(self.jobs.len() <= JOBS_PER_LANE * Lane::ALL.len());
+            }
             Action::Close(conn) => self.close(conn, Closed::InOrder),
             Action::Abort(conn) => self.close(conn, Closed::Aborted),
         }
+    }
+
+    /// What the wall clock says.
+    pub fn wall_clock(&self) -> WallClock {
+        WallClock {
+            unix_seconds: 784_111_777 + self.now_ms / 1000,
+            at: Instant::from_nanos(self.now_ms * 1_000_000),
+        }
+    }
+
+    /// Ends a job that was started, and gives back what was lent for it.
+    pub fn end_job(&mut self, id: JobId, outcome: Outcome) {
+        self.jobs.remove(&id).expect("it was started");
+        let now = self.now();
+        self.server.job_ended(id, outcome, now);
     }
 
     fn close(&mut self, conn: ConnId, how: Closed) {
@@ -409,6 +452,7 @@ impl Wire {
         for peer in self.peers.values_mut() {
             peer.has_reset = true;
         }
+        self.ends_jobs = true;
         self.run();
         self.pass_in_steps(120_000, 1000);
         self.peers.clear();
@@ -424,6 +468,7 @@ impl Wire {
                 "{lane:?}"
             );
             assert_eq!(evidence.permits.lanes[lane].refusals_in_use, 0);
+            assert_eq!(self.server.jobs_running(lane), 0, "{lane:?}");
         }
         evidence
     }

@@ -5,8 +5,7 @@
 
 use ingress_ledger::{IngressOverload, Lane, Occupancy, PermitRefusal, Span};
 
-use crate::answer::respond::{Connection, Response, write_head};
-use crate::http::date::HttpDate;
+use crate::answer::head::{Response, Shape, write_head};
 use crate::http::fault::Fault;
 use crate::http::method::Methods;
 use crate::http::status::Status;
@@ -142,14 +141,6 @@ impl Problem {
     }
 }
 
-/// What an answer's form depends on beside its content.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape<'a> {
-    pub(crate) connection: Connection,
-    pub(crate) head_only: bool,
-    pub(crate) date: Option<&'a HttpDate>,
-}
-
 /// The service's own type of a ledger's status; the ledger has two.
 fn status(code: u16) -> Status {
     Status::from_code(code).unwrap_or(Status::ServiceUnavailable)
@@ -175,7 +166,9 @@ fn retry_after(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::head::Connection;
     use crate::connection::buffers::NOTE_BYTES;
+    use crate::http::date::HttpDate;
     use crate::http::method::Method;
 
     const SHAPE: Shape<'_> = Shape {

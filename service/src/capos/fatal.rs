@@ -4,7 +4,7 @@ use core::fmt;
 
 /// The service cannot go on: the kernel or its own memory is not as agreed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Fault {
+pub(super) enum Fatal {
     /// The ring page does not have the published layout.
     RingLayout,
     /// More calls than the ring has places for; a defect of the service.
@@ -20,11 +20,17 @@ pub(super) enum Fault {
     /// A connection without a record, or more to give back than there can be; a defect of the
     /// service.
     Records,
+    /// The server asked for something on a socket that is not open, or without memory for it; a
+    /// defect of the service.
+    Sockets,
+    /// The server started a job in a place that is lent, or without the capability for it; a defect
+    /// of the service.
+    Jobs,
     /// The memory of the process was asked for twice.
     StorageTaken,
 }
 
-impl Fault {
+impl Fatal {
     /// The reason in words.
     pub(super) const fn explain(self) -> &'static str {
         match self {
@@ -35,12 +41,14 @@ impl Fault {
             Self::UnknownCompletion => "a completion answers no call",
             Self::Inbox => "more completions were taken than can be kept",
             Self::Records => "the records of connections do not add up",
+            Self::Sockets => "a call was made on a socket that is not open",
+            Self::Jobs => "a job was started that cannot be",
             Self::StorageTaken => "the process was started twice",
         }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Fatal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.explain())
     }
@@ -50,7 +58,7 @@ impl fmt::Display for Fault {
 pub(super) mod exit {
     /// Drained and done.
     pub(in crate::capos) const DONE: i64 = 0;
-    /// A [`super::Fault`] while it ran.
+    /// A [`super::Fatal`] while it ran.
     pub(in crate::capos) const FAULT: i64 = 70;
     /// The grants or the policy cannot be served with.
     pub(in crate::capos) const REFUSED: i64 = 78;
