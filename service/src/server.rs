@@ -175,14 +175,11 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
                 }
             }
             Some(Doing::Session { .. }) => self.take_turn(at, now),
-            Some(
-                Doing::Working { .. }
-                | Doing::Serving { .. }
-                | Doing::Telling { .. }
-                | Doing::Lingering { .. },
-            ) => self.discard(at, bytes, now),
-            // A request that is admitted was read whole, and asks for no more.
-            Some(Doing::Waiting { .. }) | None => {}
+            Some(Doing::Telling { .. } | Doing::Lingering { .. }) => self.discard(at, bytes, now),
+            Some(Doing::Waiting { .. } | Doing::Working { .. } | Doing::Serving { .. }) => self
+                .state
+                .fault("input came to a request that was read whole"),
+            None => {}
         }
         self.dispatch(now);
     }
@@ -207,6 +204,10 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
             return;
         }
         let Some((output, area)) = self.memory.output(at) else {
+            if !matches!(self.memory[at].stage, Stage::Closing { .. }) {
+                self.state
+                    .fault("a send ended of a connection without output");
+            }
             return;
         };
         match output.sent(area, bytes) {

@@ -51,7 +51,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         let after = match framing {
             BodyFraming::None => self.after_request(at),
             BodyFraming::Length(_) | BodyFraming::Chunked => {
-                self.memory[at].input.begin_body();
+                let Parts { record, input, .. } = self.memory.parts(at);
+                record.input.begin_body();
+                record.input.discard(input);
                 After::Linger
             }
         };

@@ -43,6 +43,8 @@ struct Kept {
     body: Range<usize>,
     /// Where bytes of a body may stand that was read, or passed by.
     soiled: Option<Range<usize>>,
+    /// Whether whatever comes may be some of a body that is thrown away.
+    passes_by: bool,
 }
 
 impl Kept {
@@ -50,6 +52,7 @@ impl Kept {
         head: 0..0,
         body: 0..0,
         soiled: None,
+        passes_by: false,
     };
 
     /// Moves with the bytes, which have moved to the front; what was soiled stays so.
@@ -185,12 +188,11 @@ impl Input {
     /// some of a body as what is thrown away was.
     pub(crate) fn discard(&mut self, area: &mut [u8; INPUT_AREA]) {
         self.begin = self.end;
-        let was_soiled = self.request.soiled.is_some();
+        self.request.passes_by |= self.request.soiled.is_some();
         self.release(area);
         if !self.is_window_out {
             self.begin = 0;
             self.end = 0;
-            self.request.soiled = was_soiled.then_some(0..0);
         }
         self.scan = HeadScan::new();
     }
@@ -228,6 +230,9 @@ impl Input {
             frame.copy_from_slice(&self.kept);
         }
         let bytes = bytes.min(INPUT_BYTES.saturating_sub(self.end));
+        if self.request.passes_by && self.request.soiled.is_none() {
+            self.request.soiled = Some(self.end..self.end);
+        }
         if let Some(soiled) = &mut self.request.soiled {
             soiled.end = soiled.end.max(self.window.saturating_add(bytes));
         }

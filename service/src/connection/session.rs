@@ -59,68 +59,20 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Lets a session go on, if the connection is one.
     pub(crate) fn take_turn(&mut self, at: Place, now: Now) {
         let must_end = self.is_grace_over();
-        let Parts {
-            record,
-            input,
-            note,
-        } = self.memory.parts(at);
-        let Stage::Open { doing, .. } = &mut record.stage else {
+        let Some(next) = turn(self.memory.parts(at), must_end) else {
             return;
         };
-        let Doing::Session {
-            protocol,
-            output,
-            is_over,
-        } = doing
-        else {
-            return;
-        };
-        // While a receive is outstanding the input is lent, and nothing of it is unread.
-        let is_lent = record.outstanding.receive;
-        let was_free = output.is_empty();
-        let room = if was_free { NOTE_BYTES } else { 0 };
-        let mut turn = Turn {
-            input: if is_lent {
-                &[]
-            } else {
-                record.input.unread(input)
-            },
-            output: note
-                .get_mut(PREFIX..PREFIX.saturating_add(room))
-                .unwrap_or_default(),
-            input_goes_on: !record.peer_closed,
-            must_end,
-            taken: 0,
-            written: 0,
-            is_over: false,
-        };
-        if !*is_over {
-            (protocol.turn)(&mut turn);
-        }
-        let Turn { taken, written, .. } = turn;
-        *is_over |= turn.is_over;
-        let is_over = *is_over;
-        if written > 0 {
-            *output = Output::start(written.min(room), &[]);
-        }
-        let has_output = !output.is_empty();
-        record.input.consume(taken);
-        // More is asked for when all was taken, or what is there is not enough for a step.
-        let wants_more = record.input.is_empty() || (was_free && taken == 0 && written == 0);
-        let may_receive = !record.peer_closed && !record.input.is_full();
-        if has_output {
-            if was_free {
+        match next.output {
+            Going::Nothing if next.is_over => return self.end(at, Reason::Answered),
+            Going::Nothing => self.set_deadline(at, None),
+            Going::New => {
                 let write = self.phases(self.memory[at].lane()).write;
                 self.set_deadline(at, now.map(|now| now.after(write)));
                 self.want_send(at);
             }
-        } else {
-            self.set_deadline(at, None);
-            if is_over {
-                return self.end(at, Reason::Answered);
-            }
+            Going::Still => {}
         }
-        if wants_more && may_receive && !is_over && !is_lent {
+        if next.wants_receive && !next.is_over {
             self.want_receive(at);
         }
     }
@@ -131,4 +83,81 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             self.take_turn(at, now);
         }
     }
+}
+
+/// What a session has to send after a turn.
+#[derive(Clone, Copy)]
+enum Going {
+    Nothing,
+    New,
+    Still,
+}
+
+/// What a turn leaves to do.
+struct Next {
+    output: Going,
+    wants_receive: bool,
+    is_over: bool,
+}
+
+/// Gives a session its turn. `None`: the connection is none.
+fn turn(parts: Parts<'_>, must_end: bool) -> Option<Next> {
+    let Parts {
+        record,
+        input,
+        note,
+    } = parts;
+    let Stage::Open {
+        doing:
+            Doing::Session {
+                protocol,
+                output,
+                is_over,
+            },
+        ..
+    } = &mut record.stage
+    else {
+        return None;
+    };
+    // While a receive is outstanding the input is lent, and all of it was taken before.
+    let is_lent = record.outstanding.receive;
+    let was_free = output.is_empty();
+    let room = if was_free { NOTE_BYTES } else { 0 };
+    let mut turn = Turn {
+        input: if is_lent {
+            &[]
+        } else {
+            record.input.unread(input)
+        },
+        output: note
+            .get_mut(PREFIX..PREFIX.saturating_add(room))
+            .unwrap_or_default(),
+        input_goes_on: !record.peer_closed,
+        must_end,
+        taken: 0,
+        written: 0,
+        is_over: false,
+    };
+    if !*is_over {
+        (protocol.turn)(&mut turn);
+    }
+    let (taken, written) = (turn.taken, turn.written.min(room));
+    *is_over |= turn.is_over;
+    if written > 0 {
+        *output = Output::start(written, &[]);
+    }
+    record.input.consume(taken);
+    let idles = was_free && taken == 0 && written == 0;
+    // Nothing that a protocol waits for is longer than the input.
+    *is_over |= idles && record.input.is_full();
+    Some(Next {
+        output: match (was_free, written > 0) {
+            (false, _) => Going::Still,
+            (true, true) => Going::New,
+            (true, false) => Going::Nothing,
+        },
+        // More is asked for when all was taken, or what is there is not enough for a step.
+        wants_receive: (record.input.is_empty() || idles) && !record.peer_closed && !is_lent,
+        is_over: *is_over,
+    })
 }
