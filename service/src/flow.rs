@@ -13,7 +13,7 @@
 //! INV-ROUTES (a denied request reaches no handler) and INV-RELEASE (one site ends a request, one
 //! ends a connection; both in `release`).
 
-use ingress_ledger::{ConnectionPermit, IngressOverload, Instant, Lane, Owner, Selected};
+use ingress_ledger::{ConnectionPermit, Instant, Lane, Owner, Selected};
 
 use crate::connection::record::{After, Doing, Held, Reason, Stage};
 use crate::connection::table::{Parts, Place};
@@ -23,7 +23,6 @@ use crate::http::framing::BodyFraming;
 use crate::http::head::Expectation;
 use crate::ids::ConnId;
 use crate::release::Ended;
-use crate::request::job::Outcome;
 use crate::request::parse::{self, Parsed};
 use crate::request::route;
 use crate::server::{Now, Server};
@@ -62,10 +61,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     /// Parse, route, reserve: as far as the input reaches.
     pub(crate) fn advance(&mut self, at: Place, now: Now) {
         let read = match self.memory[at].doing() {
-            Some(Doing::Body { reader, .. }) => {
-                let reader = *reader;
-                self.read_body(at, reader, now)
-            }
+            Some(&Doing::Body { reader, .. }) => self.read_body(at, reader, now),
             _ => self.read_head(at, now),
         };
         if let Err(fault) = read {
@@ -144,13 +140,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                 }
             }
             Err(overload) => {
-                if let IngressOverload::LanePoolFull(_) | IngressOverload::AggregateFull(_) =
-                    overload
-                {
-                    // For whoever comes next: the queue is full, or there is none.
-                    let waiting = self.state.ledger.waiting(lane).count();
-                    self.make_slots(lane, waiting.saturating_add(1));
-                }
+                self.make_slot_for_next(lane, overload);
                 self.tell_overload(at, overload, now);
             }
         }
@@ -187,14 +177,6 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             return self.end(at, Reason::Defect);
         };
         self.respond(at, Held { reservation, slot }, None, now);
-    }
-
-    /// Respond, once a job has ended: the handler goes on with its outcome.
-    pub(crate) fn resume(&mut self, at: Place, outcome: Outcome, now: Now) {
-        match self.memory[at].take_working() {
-            Some(held) => self.respond(at, held, Some(outcome), now),
-            None => self.state.fault("a job ended that no request waits for"),
-        }
     }
 
     /// The answer was sent: release, then the next request or the end.

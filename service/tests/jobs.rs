@@ -2,8 +2,8 @@
 //! does, the request is answered or released once, and what was lent for the job comes back once.
 
 #![expect(
-    clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
     reason = "a test fails loudly"
 )]
 

@@ -76,7 +76,7 @@ fn session(wire: &mut Wire) -> ConnId {
 }
 
 fn heard(wire: &mut Wire, conn: ConnId) -> String {
-    String::from_utf8(std::mem::take(&mut wire.peer(conn).inbound)).unwrap()
+    String::from_utf8(std::mem::take(&mut wire.peer(conn).inbound)).expect("plain text")
 }
 
 #[test]

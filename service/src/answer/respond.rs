@@ -65,6 +65,14 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         }
     }
 
+    /// A job has ended: its handler goes on with the outcome.
+    pub(crate) fn resume(&mut self, at: Place, outcome: Outcome, now: Now) {
+        match self.memory[at].take_working() {
+            Some(held) => self.respond(at, held, Some(outcome), now),
+            None => self.state.fault("a job ended that no request waits for"),
+        }
+    }
+
     fn enter_handler(&mut self, at: Place, held: &Held, outcome: Option<Outcome>) -> Made {
         let memory = self.memory.bytes_used();
         let (Parts { record, input, .. }, area) = self.memory.served(at, held);

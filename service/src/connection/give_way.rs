@@ -22,7 +22,7 @@
 //! Each standing of each lane has a list in order of age, so that finding the oldest costs the same
 //! however many there are.
 
-use ingress_ledger::{Instant, LANES, Lane, PermitRefusal, Span};
+use ingress_ledger::{IngressOverload, Instant, LANES, Lane, PermitRefusal, Span};
 
 use crate::connection::record::{Doing, Reason, Record};
 use crate::connection::table::Place;
@@ -164,6 +164,15 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             && let Some(oldest) = self.overdue(Standing::Served, lane)
         {
             self.turn_out(oldest);
+        }
+    }
+
+    /// A request was refused for want of a slot: for whoever comes next one is freed, since the queue
+    /// is full, or there is none.
+    pub(crate) fn make_slot_for_next(&mut self, lane: Lane, overload: IngressOverload) {
+        if let IngressOverload::LanePoolFull(_) | IngressOverload::AggregateFull(_) = overload {
+            let waiting = self.state.ledger.waiting(lane).count();
+            self.make_slots(lane, waiting.saturating_add(1));
         }
     }
 

@@ -267,7 +267,7 @@ impl Record {
     }
 
     /// Whether no request is in flight on it: none has begun, none is answered, and no socket is
-    /// being closed. A session is quiet, however much it says.
+    /// being closed (INV-QUIET). A session is quiet, however much it says.
     pub(crate) const fn is_quiet(&self) -> bool {
         match &self.stage {
             Stage::Free => true,

@@ -2,8 +2,8 @@
 //!
 //! At the upgrade slot and reservation go back; the permit stays until the connection's end. Receive
 //! and send are independent from there on: each is asked for when there is room, or something, for
-//! it, whatever the other does. A session is quiet: no request is in flight on it, so that evidence
-//! is reported and a service counts as settled beside it. What is not being read is ended by the
+//! it, whatever the other does. A session is quiet (INV-QUIET): no request is in flight on it, so that
+//! evidence is reported and a service counts as settled beside it. What is not being read is ended by the
 //! write phase's deadline; while nothing is to be sent nothing is timed.
 //!
 //! A drain tells each session that it must end once the grace is over; whoever has not by the end of

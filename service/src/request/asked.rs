@@ -104,8 +104,9 @@ impl<'a> Facts<'a> {
         Self { state, memory }
     }
 
-    /// All counters.
+    /// All counters. Called, not copied into each handler: it is long, and no probe asks for it.
     #[must_use]
+    #[inline(never)]
     pub fn evidence(&self) -> Evidence {
         self.state.evidence(self.memory)
     }
