@@ -87,17 +87,9 @@ fn profile() -> IngressProfile {
             connections: Connections::new(64),
             bytes_in_flight: Bytes::new(64 * 4_096),
             refusal_deadline: Span::from_millis(500),
-            lanes: PerLane {
-                anonymous: public,
-                local_health: protected,
-                provider_health: protected,
-            },
+            lanes: PerLane([public, protected, protected]),
         },
-        listeners: PerLane {
-            anonymous: Listener::Network,
-            local_health: Listener::Loopback,
-            provider_health: Listener::Network,
-        },
+        listeners: PerLane([Listener::Network, Listener::Loopback, Listener::Network]),
     }
 }
 
@@ -234,7 +226,7 @@ impl Simulation<'_> {
         for (letter, lane) in [('A', Lane::Anonymous), ('L', Lane::LocalHealth)] {
             (0..evidence.lanes[lane].serving).for_each(|_| slots.push(letter));
         }
-        (0..evidence.lanes.provider_health.serving).for_each(|_| slots.push('P'));
+        (0..evidence.lanes[Lane::ProviderHealth].serving).for_each(|_| slots.push('P'));
         let [public, local, provider] = Lane::ALL.map(|lane| std::mem::take(&mut self.row[lane]));
         println!(
             "{:>4}.{:03} s |{slots:.<16}| {:>4} {:>5} {:<12}| {:>3} {:>4} | {:>3} {:>6} ms",

@@ -46,16 +46,9 @@ impl Lane {
     }
 }
 
-/// One `T` for each lane; indexing by [`Lane`] is total.
+/// One `T` for each lane, in the order of [`Lane::ALL`]; indexing by [`Lane`] is total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct PerLane<T> {
-    /// [`Lane::Anonymous`]'s.
-    pub anonymous: T,
-    /// [`Lane::LocalHealth`]'s.
-    pub local_health: T,
-    /// [`Lane::ProviderHealth`]'s.
-    pub provider_health: T,
-}
+pub struct PerLane<T>(pub [T; LANES]);
 
 impl<T> PerLane<T> {
     /// The same value for each lane.
@@ -63,25 +56,24 @@ impl<T> PerLane<T> {
     where
         T: Copy,
     {
-        PerLane {
-            anonymous: value,
-            local_health: value,
-            provider_health: value,
-        }
+        PerLane([value; LANES])
     }
 
     /// Each lane's value from a function of the lane.
-    pub fn from_fn(mut value_of: impl FnMut(Lane) -> T) -> Self {
-        PerLane {
-            anonymous: value_of(Lane::Anonymous),
-            local_health: value_of(Lane::LocalHealth),
-            provider_health: value_of(Lane::ProviderHealth),
-        }
+    pub fn from_fn(value_of: impl FnMut(Lane) -> T) -> Self {
+        PerLane(Lane::ALL.map(value_of))
+    }
+
+    /// These values, but for one lane's.
+    #[must_use]
+    pub fn with(mut self, lane: Lane, value: T) -> Self {
+        self[lane] = value;
+        self
     }
 
     /// Lanes with their values, in the order of [`Lane::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (Lane, &T)> {
-        Lane::ALL.into_iter().map(|lane| (lane, &self[lane]))
+        Lane::ALL.into_iter().zip(&self.0)
     }
 }
 
@@ -90,10 +82,11 @@ impl<T> Index<Lane> for PerLane<T> {
 
     #[inline]
     fn index(&self, lane: Lane) -> &T {
+        let PerLane([anonymous, local_health, provider_health]) = self;
         match lane {
-            Lane::Anonymous => &self.anonymous,
-            Lane::LocalHealth => &self.local_health,
-            Lane::ProviderHealth => &self.provider_health,
+            Lane::Anonymous => anonymous,
+            Lane::LocalHealth => local_health,
+            Lane::ProviderHealth => provider_health,
         }
     }
 }
@@ -101,10 +94,11 @@ impl<T> Index<Lane> for PerLane<T> {
 impl<T> IndexMut<Lane> for PerLane<T> {
     #[inline]
     fn index_mut(&mut self, lane: Lane) -> &mut T {
+        let PerLane([anonymous, local_health, provider_health]) = self;
         match lane {
-            Lane::Anonymous => &mut self.anonymous,
-            Lane::LocalHealth => &mut self.local_health,
-            Lane::ProviderHealth => &mut self.provider_health,
+            Lane::Anonymous => anonymous,
+            Lane::LocalHealth => local_health,
+            Lane::ProviderHealth => provider_health,
         }
     }
 }

@@ -78,15 +78,11 @@
 //!     connections: Connections::new(8),
 //!     bytes_in_flight: Bytes::new(65_536),
 //!     refusal_deadline: Span::from_millis(500),
-//!     lanes: PerLane { anonymous: public, local_health: protected, provider_health: protected },
+//!     lanes: PerLane([public, protected, protected]),
 //! });
 //! let quota = Quota {
 //!     limits: maxima.0,
-//!     listeners: PerLane {
-//!         anonymous: Listener::Network,
-//!         local_health: Listener::Loopback,
-//!         provider_health: Listener::Network,
-//!     },
+//!     listeners: PerLane([Listener::Network, Listener::Loopback, Listener::Network]),
 //! };
 //! let profile = IngressProfile::resolve(&maxima, &quota)?;
 //! assert!(profile.clamps().is_empty());
@@ -133,8 +129,8 @@
 //! permits.release(permit).unwrap();
 //! let evidence = ledger.evidence();
 //! assert!(evidence.is_quiescent() && evidence.release_balanced());
-//! assert_eq!(evidence.lanes.anonymous.counters.admitted, 3);
-//! assert_eq!(evidence.lanes.anonymous.counters.overloads.per_connection_limit, 1);
+//! assert_eq!(evidence.lanes[Lane::Anonymous].counters.admitted, 3);
+//! assert_eq!(evidence.lanes[Lane::Anonymous].counters.overloads.per_connection_limit, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

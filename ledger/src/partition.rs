@@ -71,13 +71,13 @@ impl Partition {
 
     /// A partition of validated shares beside a general pool.
     pub(crate) const fn new(shares: PerLane<Share>, general: u64) -> Self {
-        let lanes = PerLane {
-            anonymous: Holding::none_of(shares.anonymous),
-            local_health: Holding::none_of(shares.local_health),
-            provider_health: Holding::none_of(shares.provider_health),
-        };
+        let PerLane([anonymous, local_health, provider_health]) = shares;
         Partition {
-            lanes,
+            lanes: PerLane([
+                Holding::none_of(anonymous),
+                Holding::none_of(local_health),
+                Holding::none_of(provider_health),
+            ]),
             general,
             general_used: 0,
         }
@@ -92,15 +92,8 @@ impl Partition {
     /// What all lanes hold.
     #[inline]
     pub(crate) fn total_used(&self) -> u64 {
-        let PerLane {
-            anonymous,
-            local_health,
-            provider_health,
-        } = &self.lanes;
-        anonymous
-            .used
-            .saturating_add(local_health.used)
-            .saturating_add(provider_health.used)
+        let held = self.lanes.0.iter();
+        held.fold(0, |sum, holding| sum.saturating_add(holding.used))
     }
 
     /// What all lanes hold beyond their reserves.
@@ -227,20 +220,20 @@ mod tests {
         let mut all = Vec::new();
         for (local, provider, general) in triples([0..=2, 0..=2, 1..=3]) {
             for (a, b, c) in triples([0..=5, 0..=5, 0..=5]) {
-                let shares = PerLane {
-                    anonymous: Share {
+                let shares = PerLane([
+                    Share {
                         reserve: 0,
                         ceiling: a,
                     },
-                    local_health: Share {
+                    Share {
                         reserve: local,
                         ceiling: b,
                     },
-                    provider_health: Share {
+                    Share {
                         reserve: provider,
                         ceiling: c,
                     },
-                };
+                ]);
                 all.push(Partition::new(shares, general));
             }
         }
@@ -335,20 +328,20 @@ mod tests {
 
     #[test]
     fn nothing_overflows_at_the_ends_of_the_type() {
-        let shares = PerLane {
-            anonymous: Share {
+        let shares = PerLane([
+            Share {
                 reserve: 0,
                 ceiling: u64::MAX,
             },
-            local_health: Share {
+            Share {
                 reserve: u64::MAX - 1,
                 ceiling: u64::MAX,
             },
-            provider_health: Share {
+            Share {
                 reserve: 0,
                 ceiling: 0,
             },
-        };
+        ]);
         let mut partition = Partition::new(shares, 1);
         assert!(partition.charge(Lane::LocalHealth, u64::MAX - 1));
         let full = Full::Lane(Occupancy {
@@ -378,11 +371,7 @@ mod tests {
             reserve,
             ceiling: 10,
         };
-        let shares = PerLane {
-            anonymous: share(0),
-            local_health: share(2),
-            provider_health: share(1),
-        };
+        let shares = PerLane([share(0), share(2), share(1)]);
         let mut partition = Partition::new(shares, 8);
         assert!(partition.charge(Lane::Anonymous, 3));
         assert!(partition.charge(Lane::LocalHealth, 4));

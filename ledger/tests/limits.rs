@@ -32,7 +32,7 @@ fn serve(ledger: &mut Ledger<'_>, now: Instant) -> Result<(), IngressOverload> {
 
 fn budgeted(burst: u32, per_second: u32) -> IngressProfile {
     let mut profile = THREE_LANES;
-    profile.limits.lanes.provider_health.request_rate =
+    profile.limits.lanes[Lane::ProviderHealth].request_rate =
         RatePolicy::Budget(RateBudget { burst, per_second });
     profile
 }
@@ -68,7 +68,7 @@ fn clock_that_steps_back_stands_still() {
 fn ticket_that_expired_stays_expired_when_the_clock_steps_back() {
     let issuer = Issuer::new();
     let mut profile = THREE_LANES;
-    profile.limits.lanes.anonymous.slots = Slots::new(1);
+    profile.limits.lanes[Lane::Anonymous].slots = Slots::new(1);
     let mut ledger = Ledger::new(&sound(profile), &issuer).unwrap();
     let mut connection = ConnectionUse::new(Lane::Anonymous, Owner(0));
     let ask = |ledger: &mut Ledger<'_>, connection: &mut ConnectionUse| {
@@ -194,11 +194,11 @@ fn profile_at_the_ends_of_its_types() {
 fn footprints_beyond_all_bytes_overflow() {
     let mut profile = THREE_LANES;
     profile.limits.bytes_in_flight = Bytes::new(u64::MAX);
-    profile.limits.lanes.local_health.footprint = Bytes::new(u64::MAX / 2 + 1);
+    profile.limits.lanes[Lane::LocalHealth].footprint = Bytes::new(u64::MAX / 2 + 1);
     let overflow = Err(ProfileError::ArithmeticOverflow(Resource::Bytes));
     assert_eq!(profile.validate(), overflow, "one product");
-    profile.limits.lanes.local_health.footprint = Bytes::new(u64::MAX / 2);
-    profile.limits.lanes.provider_health.footprint = Bytes::new(u64::MAX / 2);
+    profile.limits.lanes[Lane::LocalHealth].footprint = Bytes::new(u64::MAX / 2);
+    profile.limits.lanes[Lane::ProviderHealth].footprint = Bytes::new(u64::MAX / 2);
     assert_eq!(profile.validate(), overflow, "the sum of two products");
 }
 
@@ -206,7 +206,7 @@ fn footprints_beyond_all_bytes_overflow() {
 fn bytes_at_the_end_of_their_type() {
     let mut profile = THREE_LANES;
     profile.limits.bytes_in_flight = Bytes::new(u64::MAX);
-    profile.limits.lanes.anonymous.footprint = Bytes::new(u64::MAX - 400);
+    profile.limits.lanes[Lane::Anonymous].footprint = Bytes::new(u64::MAX - 400);
     let issuer = Issuer::new();
     let mut ledger = Ledger::new(&sound(profile), &issuer).unwrap();
     let all = IngressFootprint::new(Bytes::new(u64::MAX - 400)).unwrap();

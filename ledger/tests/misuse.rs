@@ -269,7 +269,7 @@ fn foreign_refusal_permits_are_refused_without_effect() {
     let twin = other.admit_refusal(Lane::Anonymous, NOW).unwrap();
     let refused = other.release_refusal(permit).unwrap_err();
     assert_eq!(refused.misuse, Misuse::ForeignToken);
-    assert_eq!(other.evidence().lanes.anonymous.refusals_in_use, 1);
+    assert_eq!(other.evidence().lanes[Lane::Anonymous].refusals_in_use, 1);
     mine.release_refusal(refused.token).unwrap();
     other.release_refusal(twin).unwrap();
 }

@@ -114,8 +114,8 @@ fn deadline_exceeded_while_waiting() {
     ledger.complete(serving, &mut connection).unwrap();
     assert_eq!(ledger.select_next(expiry), None);
     assert!(!ledger.holds_slot(&held.last().unwrap().0));
-    assert_eq!(ledger.evidence().lanes.anonymous.waiting, 1);
-    assert_eq!(ledger.evidence().lanes.anonymous.counters.expired, 1);
+    assert_eq!(ledger.evidence().lanes[Lane::Anonymous].waiting, 1);
+    assert_eq!(ledger.evidence().lanes[Lane::Anonymous].counters.expired, 1);
     cancel_all(&mut ledger, held);
 }
 
@@ -135,7 +135,7 @@ fn no_deadline_is_longer_than_its_lanes() {
 fn rate_limited_until_the_budget_refills() {
     let issuer = Issuer::new();
     let mut profile = THREE_LANES;
-    profile.limits.lanes.provider_health.request_rate = RatePolicy::Budget(RateBudget {
+    profile.limits.lanes[Lane::ProviderHealth].request_rate = RatePolicy::Budget(RateBudget {
         burst: 2,
         per_second: 4,
     });
@@ -171,7 +171,7 @@ fn rate_limited_until_the_budget_refills() {
 fn rate_budget_is_not_spent_on_refusals() {
     let issuer = Issuer::new();
     let mut profile = THREE_LANES;
-    let lane = &mut profile.limits.lanes.provider_health;
+    let lane = &mut profile.limits.lanes[Lane::ProviderHealth];
     lane.request_rate = RatePolicy::Budget(RateBudget {
         burst: 3,
         per_second: 1,
@@ -259,7 +259,7 @@ fn lane_pool_full_when_the_lane_holds_all_it_may() {
 fn aggregate_full_when_others_hold_the_pool() {
     let issuer = Issuer::new();
     let mut profile = THREE_LANES;
-    profile.limits.lanes.local_health.queue = Tickets::ZERO;
+    profile.limits.lanes[Lane::LocalHealth].queue = Tickets::ZERO;
     let mut ledger = Ledger::new(&sound(profile), &issuer).unwrap();
     let mut held = Vec::new();
     for _ in 0..4 {
@@ -343,7 +343,7 @@ fn a_lane_that_does_not_exist_holds_its_maximum_of_nothing() {
 fn checks_come_in_their_order() {
     let issuer = Issuer::new();
     let mut profile = THREE_LANES;
-    let lane = &mut profile.limits.lanes.provider_health;
+    let lane = &mut profile.limits.lanes[Lane::ProviderHealth];
     lane.request_rate = RatePolicy::Budget(RateBudget {
         burst: 1,
         per_second: 1,

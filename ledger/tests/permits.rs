@@ -50,7 +50,7 @@ fn clock_lost() {
     let refusal = permits.admit(Lane::Anonymous, None).unwrap_err();
     assert_eq!(refusal, PermitRefusal::ClockLost);
     assert_eq!(refusal.status(), Status::SERVICE_UNAVAILABLE);
-    let counters = permits.evidence().lanes.anonymous.counters;
+    let counters = permits.evidence().lanes[Lane::Anonymous].counters;
     assert_eq!((counters.refused, counters.refused_clock_lost), (1, 1));
 }
 
@@ -58,7 +58,7 @@ fn clock_lost() {
 fn accepts_are_rate_limited() {
     let issuer = Issuer::new();
     let mut profile = THREE_LANES;
-    profile.limits.lanes.provider_health.accept_rate = RatePolicy::Budget(RateBudget {
+    profile.limits.lanes[Lane::ProviderHealth].accept_rate = RatePolicy::Budget(RateBudget {
         burst: 2,
         per_second: 1,
     });
@@ -80,10 +80,7 @@ fn accepts_are_rate_limited() {
         "accept_rate_limited (ready in 1000 ms)"
     );
     assert_eq!(
-        permits
-            .evidence()
-            .lanes
-            .provider_health
+        permits.evidence().lanes[Lane::ProviderHealth]
             .counters
             .refused_rate_limited,
         1
@@ -135,7 +132,7 @@ fn total_full_names_the_shared_pool_as_the_count() {
     };
     assert_eq!(refusal, PermitRefusal::TotalFull(occupancy));
     assert_eq!(refusal.code(), "at_capacity");
-    let counters = permits.evidence().lanes.anonymous.counters;
+    let counters = permits.evidence().lanes[Lane::Anonymous].counters;
     assert_eq!((counters.refused, counters.refused_total_full), (1, 1));
     release_all(&mut permits, held);
 }
@@ -155,14 +152,14 @@ fn refusals_have_their_own_ceiling_and_deadline_on_each_lane() {
     let other = permits.admit_refusal(Lane::ProviderHealth, NOW).unwrap();
     permits.release_refusal(first).unwrap();
     let third = permits.admit_refusal(Lane::Anonymous, NOW).unwrap();
-    let evidence = permits.evidence().lanes.anonymous;
+    let evidence = permits.evidence().lanes[Lane::Anonymous];
     assert_eq!(evidence.counters.refusals_admitted, 3);
     assert_eq!(evidence.counters.refusals_unanswered, 1);
     assert_eq!(evidence.refusals_in_use, 2);
     for permit in [second, third, other] {
         permits.release_refusal(permit).unwrap();
     }
-    assert_eq!(permits.evidence().lanes.anonymous.refusals_in_use, 0);
+    assert_eq!(permits.evidence().lanes[Lane::Anonymous].refusals_in_use, 0);
 }
 
 #[test]

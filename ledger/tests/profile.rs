@@ -121,14 +121,14 @@ fn deadline_too_long() {
         ProfileError::DeadlineTooLong,
     );
     let error = broken(|profile| {
-        profile.limits.lanes.local_health.deadline = Span::from_millis(300);
-        profile.limits.lanes.provider_health.deadline = Span::from_millis(301);
+        profile.limits.lanes[Lane::LocalHealth].deadline = Span::from_millis(300);
+        profile.limits.lanes[Lane::ProviderHealth].deadline = Span::from_millis(301);
     });
     assert_eq!(error, ProfileError::DeadlineTooLong(Lane::ProviderHealth));
     // A lane that does not exist has no say.
     let mut profile = THREE_LANES;
-    profile.listeners.local_health = Listener::Absent;
-    profile.limits.lanes.local_health = LaneLimits::NONE;
+    profile.listeners[Lane::LocalHealth] = Listener::Absent;
+    profile.limits.lanes[Lane::LocalHealth] = LaneLimits::NONE;
     sound(profile);
 }
 
@@ -179,10 +179,10 @@ fn rate_exempt_off_loopback() {
         ProfileError::RateExemptOffLoopback,
     );
     let mut profile = THREE_LANES;
-    profile.limits.lanes.local_health.request_rate = rate;
-    profile.limits.lanes.local_health.accept_rate = rate;
+    profile.limits.lanes[Lane::LocalHealth].request_rate = rate;
+    profile.limits.lanes[Lane::LocalHealth].accept_rate = rate;
     sound(profile);
-    profile.listeners.local_health = Listener::Network;
+    profile.listeners[Lane::LocalHealth] = Listener::Network;
     let error = profile.validate().unwrap_err();
     assert_eq!(
         error,
@@ -234,10 +234,12 @@ fn reserve_without_listener() {
 
 #[test]
 fn reserve_on_anonymous_lane() {
-    let error = broken(|profile| profile.limits.lanes.anonymous.slot_reserve = Slots::new(1));
-    assert_eq!(error, ProfileError::ReserveOnAnonymousLane(Resource::Slots));
     let error =
-        broken(|profile| profile.limits.lanes.anonymous.connection_reserve = Connections::new(1));
+        broken(|profile| profile.limits.lanes[Lane::Anonymous].slot_reserve = Slots::new(1));
+    assert_eq!(error, ProfileError::ReserveOnAnonymousLane(Resource::Slots));
+    let error = broken(|profile| {
+        profile.limits.lanes[Lane::Anonymous].connection_reserve = Connections::new(1)
+    });
     assert_eq!(
         error,
         ProfileError::ReserveOnAnonymousLane(Resource::Connections)
@@ -257,7 +259,8 @@ fn reserve_above_share() {
         |lane| ProfileError::ReserveAboveShare(lane, Resource::Connections),
     );
     let mut profile = THREE_LANES;
-    profile.limits.lanes.local_health.slots = profile.limits.lanes.local_health.slot_reserve;
+    profile.limits.lanes[Lane::LocalHealth].slots =
+        profile.limits.lanes[Lane::LocalHealth].slot_reserve;
     sound(profile);
 }
 
@@ -312,9 +315,9 @@ fn quota_above_the_structural_maximum_is_clamped_and_reported() {
     let maxima = StructuralMaxima(THREE_LANES.limits);
     let mut asked = THREE_LANES.limits;
     asked.slots = Slots::new(9);
-    asked.lanes.local_health.queue = Tickets::new(5);
-    asked.lanes.anonymous.deadline = Span::from_secs(2);
-    asked.lanes.provider_health.request_rate = RatePolicy::Budget(RateBudget {
+    asked.lanes[Lane::LocalHealth].queue = Tickets::new(5);
+    asked.lanes[Lane::Anonymous].deadline = Span::from_secs(2);
+    asked.lanes[Lane::ProviderHealth].request_rate = RatePolicy::Budget(RateBudget {
         burst: 51,
         per_second: 9,
     });
@@ -379,7 +382,7 @@ fn every_field_is_clamped_by_itself() {
     ];
     for (field, change) in more {
         let mut limits = THREE_LANES.limits;
-        change(&mut limits.lanes.local_health);
+        change(&mut limits.lanes[Lane::LocalHealth]);
         let quota = Quota {
             limits,
             listeners: THREE_LANES.listeners,
@@ -439,9 +442,9 @@ fn unmetered_rate_is_cut_to_the_maximum_and_an_exemption_is_not() {
         burst: 5,
         per_second: 6,
     });
-    maxima.0.lanes.anonymous.request_rate = budget;
+    maxima.0.lanes[Lane::Anonymous].request_rate = budget;
     let mut limits = THREE_LANES.limits;
-    limits.lanes.local_health.request_rate = RatePolicy::LoopbackExempt;
+    limits.lanes[Lane::LocalHealth].request_rate = RatePolicy::LoopbackExempt;
     let quota = Quota {
         limits,
         listeners: THREE_LANES.listeners,

@@ -5,7 +5,7 @@
 mod support;
 
 use ingress_ledger::Lane::{Anonymous, LocalHealth, ProviderHealth};
-use ingress_ledger::{ConnectionRecords, IngressProfile, Lane, LaneLimits, Listener, PerLane};
+use ingress_ledger::{ConnectionRecords, IngressProfile, Lane, LaneLimits, Listener};
 use support::profiles::{THREE_LANES, sound};
 
 /// Claims as many records for `lane` as there are for it.
@@ -53,11 +53,8 @@ fn a_table_without_a_record_beyond_the_permits_is_none() {
 #[test]
 fn a_lane_that_does_not_exist_keeps_no_records() {
     let mut profile: IngressProfile = THREE_LANES;
-    profile.limits.lanes.local_health = LaneLimits::NONE;
-    profile.listeners = PerLane {
-        local_health: Listener::Absent,
-        ..profile.listeners
-    };
+    profile.limits.lanes[Lane::LocalHealth] = LaneLimits::NONE;
+    profile.listeners = profile.listeners.with(Lane::LocalHealth, Listener::Absent);
     let mut records = ConnectionRecords::divide(&sound(profile), 20).unwrap();
     assert!(!records.claim(LocalHealth));
     assert_eq!(fill(&mut records, Anonymous), 16);

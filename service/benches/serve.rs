@@ -25,11 +25,7 @@ static STATE: Mutex<State> = Mutex::new(State::new());
 static BUFFERS: Mutex<Buffers<CONNS, SLOTS>> = Mutex::new(Buffers::new());
 
 static SERVER: LazyLock<Mutex<TheServer>> = LazyLock::new(|| {
-    let listeners = PerLane {
-        anonymous: Listener::Network,
-        local_health: Listener::Loopback,
-        provider_health: Listener::Network,
-    };
+    let listeners = PerLane([Listener::Network, Listener::Loopback, Listener::Network]);
     let policy = policy::resolve(&MarkerSet::new(), listeners).unwrap();
     let config = Config {
         policy,

@@ -28,7 +28,7 @@
 //! 6. Time does not run backwards; `None` says that the clock could not be read, and then whatever
 //!    needs a deadline is refused.
 
-use ingress_ledger::{AcceptFailure, ConnectionRecords, Connections, Instant, Lane, Span};
+use ingress_ledger::{AcceptFailure, ConnectionRecords, Connections, Instant, LANES, Lane, Span};
 
 use crate::action::Action;
 use crate::connection::buffers::{Buffers, ReceiveWindow, SendWindow};
@@ -292,11 +292,9 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
 
     /// The next thing to do for a lane that owns a reserve; these lanes take turns.
     pub fn next_protected_action(&mut self) -> Option<Action> {
-        let order = match self.state.served_last {
-            Lane::LocalHealth => [Lane::ProviderHealth, Lane::LocalHealth],
-            _ => [Lane::LocalHealth, Lane::ProviderHealth],
-        };
-        for lane in order {
+        let after_last = self.state.served_last.index().saturating_add(1);
+        let turns = Lane::ALL.into_iter().cycle().skip(after_last).take(LANES);
+        for lane in turns.filter(|lane| lane.is_protected()) {
             if let Some(action) = self.next_action_of(lane) {
                 self.state.served_last = lane;
                 return Some(action);
@@ -313,7 +311,8 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
     /// Whether there may be something to do for a lane that owns a reserve.
     #[must_use]
     pub fn has_protected_action(&self) -> bool {
-        self.has_action_of(Lane::LocalHealth) || self.has_action_of(Lane::ProviderHealth)
+        let mut protected = Lane::ALL.into_iter().filter(|lane| lane.is_protected());
+        protected.any(|lane| self.has_action_of(lane))
     }
 
     /// Whether there may be something to do at all; taking actions tells.

@@ -75,11 +75,7 @@ fn exchange(server: &mut TheServer, request: &[u8], now: Option<Instant>) -> usi
 
 #[test]
 fn the_serve_path_allocates_nothing() {
-    let listeners = PerLane {
-        anonymous: Listener::Network,
-        local_health: Listener::Loopback,
-        provider_health: Listener::Network,
-    };
+    let listeners = PerLane([Listener::Network, Listener::Loopback, Listener::Network]);
     let mut markers = MarkerSet::new();
     for name in [
         "ingress_total_slots=12",

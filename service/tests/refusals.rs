@@ -406,10 +406,7 @@ fn public_load_leaves_every_record_of_the_protected_lanes() {
 
 #[test]
 fn a_lane_without_listener_does_not_exist() {
-    let listeners = ingress_ledger::PerLane {
-        local_health: ingress_ledger::Listener::Absent,
-        ..support::ALL_LANES
-    };
+    let listeners = support::ALL_LANES.with(Lane::LocalHealth, ingress_ledger::Listener::Absent);
     let mut wire = Wire::tight_on(listeners, &[]);
     assert!(wire.try_connect(LocalHealth).is_none());
     let now = wire.now();

@@ -146,11 +146,7 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
             slots: Partition::CLOSED,
             bytes: Partition::CLOSED,
             arbiter: FairArbiter::NEW,
-            books: PerLane {
-                anonymous: Books::CLOSED,
-                local_health: Books::CLOSED,
-                provider_health: Books::CLOSED,
-            },
+            books: PerLane([Books::CLOSED, Books::CLOSED, Books::CLOSED]),
             slots_high_water: 0,
             bytes_high_water: 0,
             clock_steps_back: 0,

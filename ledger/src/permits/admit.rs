@@ -36,11 +36,11 @@ impl<'a> ConnectionPermits<'a> {
             issuer,
             name: None,
             partition: Partition::CLOSED,
-            rates: PerLane {
-                anonymous: TokenBucket::UNMETERED,
-                local_health: TokenBucket::UNMETERED,
-                provider_health: TokenBucket::UNMETERED,
-            },
+            rates: PerLane([
+                TokenBucket::UNMETERED,
+                TokenBucket::UNMETERED,
+                TokenBucket::UNMETERED,
+            ]),
             refusal_limits: PerLane::all(0),
             refusals: PerLane::all(0),
             refusal_deadline: Span::ZERO,

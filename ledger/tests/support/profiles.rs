@@ -42,17 +42,9 @@ pub const THREE_LANES: IngressProfile = IngressProfile {
         connections: Connections::new(16),
         bytes_in_flight: Bytes::new(10_000),
         refusal_deadline: Span::from_millis(500),
-        lanes: PerLane {
-            anonymous: PUBLIC,
-            local_health: LANE,
-            provider_health: LANE,
-        },
+        lanes: PerLane([PUBLIC, LANE, LANE]),
     },
-    listeners: PerLane {
-        anonymous: Listener::Network,
-        local_health: Listener::Loopback,
-        provider_health: Listener::Network,
-    },
+    listeners: PerLane([Listener::Network, Listener::Loopback, Listener::Network]),
 };
 
 /// Validates a profile that must be sound.
@@ -99,14 +91,14 @@ pub fn random(seed: u64) -> ValidatedProfile {
     let mut listeners = PerLane::all(Listener::Network);
     // Mostly all lanes; at times a protected lane, or the public one, is absent.
     match draw.below(8) {
-        0 => listeners.local_health = Listener::Absent,
-        1 => listeners.provider_health = Listener::Absent,
-        2 => listeners.anonymous = Listener::Absent,
+        0 => listeners[Lane::LocalHealth] = Listener::Absent,
+        1 => listeners[Lane::ProviderHealth] = Listener::Absent,
+        2 => listeners[Lane::Anonymous] = Listener::Absent,
         _ => {}
     }
-    let exempt = draw.below(3) == 0 && listeners.local_health == Listener::Network;
+    let exempt = draw.below(3) == 0 && listeners[Lane::LocalHealth] == Listener::Network;
     if exempt {
-        listeners.local_health = Listener::Loopback;
+        listeners[Lane::LocalHealth] = Listener::Loopback;
     }
     let mut reserved_slots = 0;
     let mut reserved_connections = 0;

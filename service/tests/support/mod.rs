@@ -112,11 +112,8 @@ impl Response {
     }
 }
 
-pub const ALL_LANES: PerLane<Listener> = PerLane {
-    anonymous: Listener::Network,
-    local_health: Listener::Loopback,
-    provider_health: Listener::Network,
-};
+pub const ALL_LANES: PerLane<Listener> =
+    PerLane([Listener::Network, Listener::Loopback, Listener::Network]);
 
 impl Wire {
     /// A server under the tight policy, with more markers, which replace those of the same field.

@@ -254,7 +254,11 @@ fn most(field: Field) -> String {
     match field {
         Field::Slots => limits.slots.to_string(),
         Field::Reserve => lane.slot_reserve.to_string(),
-        Field::Queue => format!("{}, public {}", lane.queue, limits.lanes.anonymous.queue),
+        Field::Queue => format!(
+            "{}, public {}",
+            lane.queue,
+            limits.lanes[Lane::Anonymous].queue
+        ),
         Field::Conns => limits.connections.to_string(),
         Field::ConnReserve => lane.connection_reserve.to_string(),
         Field::Refusals => lane.refusals.to_string(),

@@ -38,11 +38,7 @@ pub(in crate::ledger) const SMALL: IngressProfile = IngressProfile {
         connections: Connections::new(4),
         bytes_in_flight: Bytes::new(100),
         refusal_deadline: Span::from_secs(1),
-        lanes: PerLane {
-            anonymous: PUBLIC,
-            local_health: LANE,
-            provider_health: LANE,
-        },
+        lanes: PerLane([PUBLIC, LANE, LANE]),
     },
     listeners: PerLane::all(Listener::Loopback),
 };
@@ -104,9 +100,9 @@ fn pool_of_one_with_queues_of_two() {
 #[test]
 fn reserves_of_unequal_size() {
     explore("slots 1 + 2 + 1, queues of 1, 1, 0", &[1], |profile| {
-        profile.limits.lanes.local_health.slot_reserve = Slots::new(2);
+        profile.limits.lanes[Lane::LocalHealth].slot_reserve = Slots::new(2);
         every_lane(profile, |lane| lane.queue = Tickets::new(1));
-        profile.limits.lanes.provider_health.queue = Tickets::ZERO;
+        profile.limits.lanes[Lane::ProviderHealth].queue = Tickets::ZERO;
     });
 }
 
@@ -123,9 +119,9 @@ fn rates_that_run_dry() {
                     per_second: 1,
                 })
             };
-            profile.limits.lanes.local_health.request_rate = rate(1);
-            profile.limits.lanes.provider_health.request_rate = rate(2);
-            profile.limits.lanes.anonymous.queue = Tickets::ZERO;
+            profile.limits.lanes[Lane::LocalHealth].request_rate = rate(1);
+            profile.limits.lanes[Lane::ProviderHealth].request_rate = rate(2);
+            profile.limits.lanes[Lane::Anonymous].queue = Tickets::ZERO;
         },
     );
 }
@@ -142,8 +138,8 @@ fn bytes_that_run_out() {
                 lane.deadline = Span::from_millis(500);
             });
             profile.limits.bytes_in_flight = Bytes::new(6);
-            profile.limits.lanes.local_health.per_connection = Requests::new(2);
-            profile.limits.lanes.provider_health.queue = Tickets::ZERO;
+            profile.limits.lanes[Lane::LocalHealth].per_connection = Requests::new(2);
+            profile.limits.lanes[Lane::ProviderHealth].queue = Tickets::ZERO;
         },
     );
 }
@@ -155,9 +151,9 @@ fn lanes_with_ceilings_below_the_pool() {
         &[1],
         |profile| {
             every_lane(profile, |lane| lane.queue = Tickets::new(1));
-            profile.limits.lanes.anonymous.slots = Slots::new(1);
-            profile.limits.lanes.anonymous.queue = Tickets::new(2);
-            profile.limits.lanes.local_health.slots = Slots::new(2);
+            profile.limits.lanes[Lane::Anonymous].slots = Slots::new(1);
+            profile.limits.lanes[Lane::Anonymous].queue = Tickets::new(2);
+            profile.limits.lanes[Lane::LocalHealth].slots = Slots::new(2);
         },
     );
 }

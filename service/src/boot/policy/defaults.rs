@@ -57,11 +57,11 @@ pub const fn structural_maxima() -> StructuralMaxima {
         connections: Connections::new(STRUCTURAL_CONNECTIONS),
         bytes_in_flight: Bytes::new(BYTES_MAX),
         refusal_deadline: Span::from_secs(10),
-        lanes: PerLane {
-            anonymous: lane_maxima(PUBLIC_QUEUE_MAX, FULL_FOOTPRINT),
-            local_health: lane_maxima(QUEUE_MAX, FULL_FOOTPRINT),
-            provider_health: lane_maxima(QUEUE_MAX, PROBE_FOOTPRINT),
-        },
+        lanes: PerLane([
+            lane_maxima(PUBLIC_QUEUE_MAX, FULL_FOOTPRINT),
+            lane_maxima(QUEUE_MAX, FULL_FOOTPRINT),
+            lane_maxima(QUEUE_MAX, PROBE_FOOTPRINT),
+        ]),
     })
 }
 
@@ -71,8 +71,8 @@ pub(crate) const DEFAULT_LIMITS: Limits = Limits {
     connections: Connections::new(STRUCTURAL_CONNECTIONS),
     bytes_in_flight: Bytes::new(BYTES_MAX),
     refusal_deadline: Span::from_secs(1),
-    lanes: PerLane {
-        anonymous: LaneLimits {
+    lanes: PerLane([
+        LaneLimits {
             slots: Slots::new(STRUCTURAL_SLOTS),
             slot_reserve: Slots::ZERO,
             queue: Tickets::new(PUBLIC_QUEUE_MAX),
@@ -85,9 +85,9 @@ pub(crate) const DEFAULT_LIMITS: Limits = Limits {
             request_rate: RatePolicy::Unmetered,
             accept_rate: RatePolicy::Unmetered,
         },
-        local_health: protected(FULL_FOOTPRINT, Span::from_secs(10)),
-        provider_health: protected(PROBE_FOOTPRINT, Span::from_secs(2)),
-    },
+        protected(FULL_FOOTPRINT, Span::from_secs(10)),
+        protected(PROBE_FOOTPRINT, Span::from_secs(2)),
+    ]),
 };
 
 const fn protected(footprint: u64, deadline: Span) -> LaneLimits {
@@ -113,11 +113,7 @@ const fn protected(footprint: u64, deadline: Span) -> LaneLimits {
 }
 
 /// How long each phase of a connection may take when no marker says otherwise.
-pub(crate) const DEFAULT_PHASES: PhaseDeadlines = PerLane {
-    anonymous: phases(10),
-    local_health: phases(10),
-    provider_health: phases(2),
-};
+pub(crate) const DEFAULT_PHASES: PhaseDeadlines = PerLane([phases(10), phases(10), phases(2)]);
 
 /// Longer than the 60 s for which the usual balancers keep a connection, and than the 30 s between
 /// two of the usual probes: a request that meets the close of its connection is lost (RFC 9112 §9.5),

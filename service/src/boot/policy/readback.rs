@@ -120,7 +120,7 @@ fn rate(
 
 #[cfg(test)]
 mod tests {
-    use ingress_ledger::{Listener, PerLane};
+    use ingress_ledger::{Lane, Listener, PerLane};
 
     use crate::boot::policy::{MarkerSet, resolve};
 
@@ -128,10 +128,7 @@ mod tests {
     fn the_readback_speaks_the_markers_words() {
         let mut markers = MarkerSet::new();
         markers.add(b"ingress_total_conns=5000").unwrap();
-        let listeners = PerLane {
-            local_health: Listener::Absent,
-            ..PerLane::all(Listener::Network)
-        };
+        let listeners = PerLane::all(Listener::Network).with(Lane::LocalHealth, Listener::Absent);
         let line = resolve(&markers, listeners).unwrap().to_string();
         for part in [
             "policy total_slots=96 total_conns=1024",

@@ -238,11 +238,8 @@ mod tests {
     use super::*;
     use ingress_ledger::Resource;
 
-    const THREE: PerLane<Listener> = PerLane {
-        anonymous: Listener::Network,
-        local_health: Listener::Loopback,
-        provider_health: Listener::Network,
-    };
+    const THREE: PerLane<Listener> =
+        PerLane([Listener::Network, Listener::Loopback, Listener::Network]);
 
     fn resolved(listeners: PerLane<Listener>, names: &[&str]) -> Result<Policy, PolicyError> {
         let mut markers = MarkerSet::new();
@@ -257,11 +254,7 @@ mod tests {
         for anonymous in [Listener::Absent, Listener::Network] {
             for local_health in [Listener::Absent, Listener::Loopback, Listener::Network] {
                 for provider_health in [Listener::Absent, Listener::Network] {
-                    let listeners = PerLane {
-                        anonymous,
-                        local_health,
-                        provider_health,
-                    };
+                    let listeners = PerLane([anonymous, local_health, provider_health]);
                     let none = listeners == PerLane::all(Listener::Absent);
                     match resolved(listeners, &[]) {
                         Ok(policy) => assert!(!none && policy.profile.clamps().is_empty()),
@@ -340,10 +333,7 @@ mod tests {
 
     #[test]
     fn a_marker_for_a_lane_without_listener_is_refused() {
-        let listeners = PerLane {
-            local_health: Listener::Absent,
-            ..THREE
-        };
+        let listeners = THREE.with(Lane::LocalHealth, Listener::Absent);
         let error = resolved(listeners, &["ingress_local_slots=5"]).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -358,10 +348,7 @@ mod tests {
             policy.profile.lane(Lane::LocalHealth).request_rate,
             RatePolicy::LoopbackExempt
         );
-        let listeners = PerLane {
-            local_health: Listener::Network,
-            ..THREE
-        };
+        let listeners = THREE.with(Lane::LocalHealth, Listener::Network);
         assert_eq!(
             resolved(listeners, &["ingress_local_rate=exempt"]),
             Err(PolicyError::Profile(ProfileError::RateExemptOffLoopback(
