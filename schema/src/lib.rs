@@ -5,7 +5,8 @@
 //! | `discriminator.capnp` | the kernel | the service, once, before its first accept |
 //! | `evidence.capnp` | the service, on request | operators, the harness |
 //!
-//! Beside the bindings, [`listen`] holds the one reading of a listen grant's
+//! Beside the bindings, [`flat`] lays small messages down and reads them without an allocation,
+//! for the service and the kernel, and [`listen`] holds the one reading of a listen grant's
 //! badge, shared by the manifest compiler and the kernel.
 //!
 //! # Evolution
@@ -23,6 +24,7 @@
 
 extern crate alloc;
 
+pub mod flat;
 pub mod generated;
 pub mod listen;
 
