@@ -128,6 +128,7 @@ impl Service<'_> {
         let (socket, cap) = self.sockets.open_of(conn).ok_or(Fatal::Sockets)?;
         let window = self.server.send_window(conn).ok_or(Fatal::Sockets)?;
         let message = wire::frame_data(window.message, window.payload)
+            .ok()
             .and_then(|framed| window.message.get(..framed))
             .ok_or(Fatal::Sockets)?;
         let params = Memory::read(message);

@@ -13,14 +13,16 @@
 //!
 //! Areas start on a word boundary, and so do all windows that are handed out.
 
+use crate::wire;
+
 pub use crate::connection::table::Buffers;
 
 /// Bytes that a transfer's message frame takes in front of its payload: the segment table, the root
 /// struct pointer and the data pointer of a message with one `Data` field.
-pub const PREFIX: usize = 24;
+pub const PREFIX: usize = wire::DATA_PREFIX_BYTES;
 
 /// The size of a capnp word; payloads are padded to a whole number of words.
-pub const WORD: usize = 8;
+pub const WORD: usize = wire::WORD_BYTES;
 
 /// Most bytes of input that a connection holds: the limit of a request head.
 pub const INPUT_BYTES: usize = 8192;

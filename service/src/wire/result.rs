@@ -1,6 +1,6 @@
 //! What each method answers, read from where the kernel wrote it.
 
-use super::root::{DecodeError, Root, halves, read_word};
+use ingress_schema::flat::{DecodeError, ONE_WORD_BYTES, Root, one_word};
 
 /// Bytes of one transferred-capability record behind a result.
 pub const TRANSFER_RECORD_BYTES: usize = 16;
@@ -46,6 +46,12 @@ pub fn identity(message: &[u8]) -> Result<Identity, DecodeError> {
         port: root.u16_at(6),
         wildcard: root.bool_at(112),
     })
+}
+
+/// Parameters of `CapDiscriminator.compare(left, right)`.
+#[must_use]
+pub const fn compare_params(left: u32, right: u32) -> [u8; ONE_WORD_BYTES] {
+    one_word(left as u64 | ((right as u64) << 32))
 }
 
 /// What the kernel says of two slots of the service's table.
@@ -123,47 +129,6 @@ pub fn bytes_sent(message: &[u8]) -> Result<u32, DecodeError> {
     Ok(Root::parse(message)?.u32_at(0))
 }
 
-/// The failure classes that a capability method can raise.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum ExceptionKind {
-    /// The method failed.
-    Failed,
-    /// The object is short of a resource for now.
-    Overloaded,
-    /// The object is gone, or its peer.
-    Disconnected,
-    /// The object has no such method.
-    Unimplemented,
-    /// The parameters were refused.
-    InvalidArgument,
-}
-
-/// A decoded `CapException`.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Exception<'a> {
-    /// Failure class.
-    pub kind: ExceptionKind,
-    /// The object's own words.
-    pub message: &'a str,
-}
-
-/// Reads a `CapException`.
-pub fn exception(message: &[u8]) -> Result<Exception<'_>, DecodeError> {
-    let root = Root::parse(message)?;
-    let kind = match root.u16_at(0) {
-        0 => ExceptionKind::Failed,
-        1 => ExceptionKind::Overloaded,
-        2 => ExceptionKind::Disconnected,
-        3 => ExceptionKind::Unimplemented,
-        4 => ExceptionKind::InvalidArgument,
-        _ => return Err(DecodeError::UnknownValue),
-    };
-    Ok(Exception {
-        kind,
-        message: root.text_at(0)?,
-    })
-}
-
 /// One transferred capability.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Transfer {
@@ -179,12 +144,11 @@ pub fn transfer(buffer: &[u8], result_bytes: usize, index: u16) -> Option<Transf
     let start = usize::from(index)
         .checked_mul(TRANSFER_RECORD_BYTES)?
         .checked_add(result_bytes)?;
-    let record = buffer
-        .get(start..)?
-        .first_chunk::<TRANSFER_RECORD_BYTES>()?;
-    let (cap_id, _reserved) = halves(read_word(record, 0)?);
+    let record = buffer.get(start..)?;
+    let cap_id = u32::from_le_bytes(*record.first_chunk()?);
+    let interface_id = u64::from_le_bytes(*record.get(8..)?.first_chunk()?);
     Some(Transfer {
         cap_id,
-        interface_id: read_word(record, 1)?,
+        interface_id,
     })
 }
