@@ -15,7 +15,7 @@
 //! | [`handlers`] | what the routes answer with |
 //! | [`http`] | heads, bodies, statuses, responses |
 //! | [`boot`] | what is decided before the first accept: grants, distinct listeners, policy |
-//! | [`report`] | every counter, and the line that shows them |
+//! | [`report`] | every counter, once, and what shows them |
 //! | [`wire`] | fixed message layouts and tags of the capability ring |
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

@@ -144,7 +144,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             Reason::IdleClosed => &mut service.idle_closed,
             Reason::GaveWay | Reason::Unread => &mut service.gave_way,
             Reason::TimedOut | Reason::Drained | Reason::DrainedUnread => &mut service.timed_out,
-            Reason::TurnedAway => &mut service.turned_away,
+            Reason::TurnedAway => &mut service.conns_turned_away,
             Reason::Defect => return self.state.fault("a connection was ended by a defect"),
             Reason::Answered
             | Reason::Told

@@ -417,7 +417,7 @@ fn draining_tells_watchers_finishes_work_and_ends() {
     let now = wire.now();
     assert!(wire.server.evidence_due(now));
     assert!(wire.server.finished());
-    assert_eq!(wire.finish().service[Anonymous].turned_away, 1);
+    assert_eq!(wire.finish().service[Anonymous].conns_turned_away, 1);
 }
 
 /// What a peer does that is still there when a drain's patience is over.

@@ -154,7 +154,7 @@ proptest! {
         let accepted: u64 = wire.peers.len() as u64;
         let evidence = wire.finish();
         let counted = evidence.permits.lanes.iter().fold(0, |sum, (lane, permits)| {
-            sum + permits.counters.admitted + permits.counters.refused + evidence.service[lane].turned_away
+            sum + permits.counters.admitted + permits.counters.refused + evidence.service[lane].conns_turned_away
         });
         prop_assert_eq!(counted, accepted);
     }

@@ -6,6 +6,7 @@ use ingress_ledger::Lane::{self, Anonymous, LocalHealth, ProviderHealth};
 use ingress_ledger::OverloadKind;
 use remote_session_web_ui::ConnId;
 use remote_session_web_ui::http::fault::Fault;
+use remote_session_web_ui::report::row::LaneFigures;
 use support::{Closed, Wire};
 
 const GET: &str = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -312,7 +313,11 @@ fn every_refusal_is_answered_however_many_there_are() {
     assert!(wire.server.may_accept(Anonymous, now));
     let evidence = wire.finish();
     assert_eq!(evidence.permits.lanes[Anonymous].counters.refused, 101);
-    assert_eq!(evidence.refusals_unanswered(Anonymous), 1, "the last one");
+    assert_eq!(
+        LaneFigures::of(&evidence, Anonymous).refusals_unanswered(),
+        1,
+        "the last one"
+    );
     let told = evidence.service[Anonymous].responses.of_class(5);
     assert_eq!(told, 100);
 }
@@ -340,7 +345,11 @@ fn a_lane_that_answers_no_refusal_closes_unanswered() {
     let refused = wire.connect(Anonymous);
     assert_eq!(wire.peer(refused).closed, Some(Closed::Aborted));
     assert!(wire.peer(refused).inbound.is_empty());
-    assert_eq!(wire.finish().refusals_unanswered(Anonymous), 1);
+    let evidence = wire.finish();
+    assert_eq!(
+        LaneFigures::of(&evidence, Anonymous).refusals_unanswered(),
+        1
+    );
 }
 
 #[test]
@@ -399,7 +408,7 @@ fn public_load_leaves_every_record_of_the_protected_lanes() {
         .evidence()
         .service
         .iter()
-        .map(|(_, one)| one.turned_away)
+        .map(|(_, one)| one.conns_turned_away)
         .sum::<u64>();
     assert_eq!(turned_away, 0);
 }

@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use ingress_ledger::Lane;
 use libfuzzer_sys::fuzz_target;
 use remote_session_web_ui::ConnId;
-use remote_session_web_ui::evidence::ServingState;
+use remote_session_web_ui::report::evidence::ServingState;
 use support::{Grain, Wire};
 
 /// One server for all inputs; a new one only after an input that drained it.

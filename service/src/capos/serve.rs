@@ -13,6 +13,7 @@
 //! Completions are told with the time of the turn. Nothing here branches on what is in a request.
 
 use remote_session_web_ui::policy::STRUCTURAL_SLOTS;
+use remote_session_web_ui::report::line::LINE_PREFIX;
 use remote_session_web_ui::server::Server;
 
 use super::clock::Clock;
@@ -116,8 +117,7 @@ impl Service<'_> {
     fn report(&mut self) {
         if self.console.has_room() && self.server.evidence_due(self.clock.now()) {
             let evidence = self.server.evidence();
-            self.console
-                .say(format_args!("[web-ui] evidence {evidence}"));
+            self.console.say(format_args!("{LINE_PREFIX}{evidence}"));
         }
     }
 }

@@ -8,6 +8,8 @@ use crate::handlers::json::{self, JSON};
 use crate::http::status::Status;
 use crate::http::write::Text;
 use crate::report::evidence::{Evidence, rate_word};
+use crate::report::row::{LaneFigures, LaneRead};
+use crate::report::table::LANE;
 use crate::request::asked::Request;
 
 /// Every lane that there is.
@@ -35,28 +37,19 @@ pub fn serve(request: &Request<'_>, reply: &mut Reply<'_>) -> Verdict {
 }
 
 fn lane_object(evidence: &Evidence, lane: Lane, body: &mut Text<'_>) {
-    let requests = &evidence.ledger.lanes[lane];
-    let conns = &evidence.permits.lanes[lane];
+    let figures = LaneFigures::of(evidence, lane);
+    let requests = figures.requests;
     body.text("{\"lane\":\"").text(lane.name());
     body.text("\",\"rate\":\"")
         .text(rate_word(requests.rate))
         .text("\"");
-    for (key, number) in [
-        ("admitted", requests.counters.admitted),
-        ("completed", requests.counters.completed),
-        ("cancelled", requests.counters.cancelled),
-        ("route_denied", requests.counters.route_denied),
-        ("serving", requests.serving),
-        ("waiting", requests.waiting),
-        ("slot_reserve", requests.slot_reserve),
-        ("slot_limit", requests.slot_limit),
-        ("high_water", requests.counters.slots_high_water),
-        ("conns", conns.in_use),
-        ("conn_limit", conns.limit),
-        ("conns_admitted", conns.counters.admitted),
-        ("conns_refused", conns.counters.refused),
-    ] {
-        body.text(",\"").text(key).text("\":").number(number);
+    for row in LANE {
+        if let (Some(key), LaneRead::Number(read)) = (row.json_key(), row.read) {
+            body.text(",\"")
+                .text(key)
+                .text("\":")
+                .number(read(&figures));
+        }
     }
     body.text(",\"overloads\":{");
     let mut separator = "\"";

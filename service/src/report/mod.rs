@@ -1,4 +1,14 @@
-//! What the service says of itself: every counter, as a line and as a record.
+//! What the service tells of itself: INV-EVIDENCE.
+//!
+//! [`evidence`] is every counter as one plain copy, [`table`] says of each what it is called and
+//! means. [`line`] prints the console line from it, `record` the message, [`key`] reads a line's
+//! keys back.
 
 pub mod evidence;
-pub(crate) mod record_format;
+pub mod key;
+pub mod line;
+pub(crate) mod record;
+pub mod row;
+pub mod table;
+
+pub use evidence::{Evidence, ServingState};

@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 use ingress_ledger::{Instant, Lane, Listener, PerLane};
 use remote_session_web_ui::buffers::{PREFIX, WORD};
-use remote_session_web_ui::evidence::Evidence;
 use remote_session_web_ui::ids::JitterSeed;
 use remote_session_web_ui::policy::{self, MarkerSet};
+use remote_session_web_ui::report::evidence::Evidence;
 use remote_session_web_ui::request::job::{Job, Outcome};
 use remote_session_web_ui::request::jobs::JOBS_PER_LANE;
 use remote_session_web_ui::request::route::{ROUTES, Route};

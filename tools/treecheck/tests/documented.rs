@@ -13,9 +13,9 @@ use ingress_ledger::{
     PermitRefusal, Span,
 };
 use mkmanifest::{LaneRules, Manifest, check_manifest, parse};
-use remote_session_web_ui::evidence::{Evidence, ServiceCounters, ServingState};
 use remote_session_web_ui::http::status::Status;
 use remote_session_web_ui::policy::{Field, Scope, structural_maxima};
+use remote_session_web_ui::report::evidence::{Evidence, ServiceCounters, ServingState};
 use treecheck::{read, root};
 
 type Table = fn() -> String;
