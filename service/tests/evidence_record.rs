@@ -9,6 +9,7 @@ use ingress_ledger::Lane::{self, Anonymous, LocalHealth, ProviderHealth};
 use ingress_ledger::OverloadKind;
 use ingress_schema::evidence_capnp::{self, evidence, lane_evidence};
 use remote_session_web_ui::report::evidence::Evidence;
+use remote_session_web_ui::report::key::Key;
 use remote_session_web_ui::report::row::{FieldName, LaneFigures, LaneRead, ServiceRead};
 use remote_session_web_ui::report::table::{LANE, SERVICE};
 use support::Wire;
@@ -69,6 +70,20 @@ fn the_record_says_what_the_line_says() {
         record.get_provider_health().unwrap(),
     );
     check_rates(record);
+}
+
+#[test]
+fn every_word_of_the_line_is_a_row() {
+    let mut wire = Wire::tight(&["ingress_local_rate=exempt"]);
+    for path in ["/", "/nothing"] {
+        wire.get(Anonymous, path);
+    }
+    let line = wire.evidence().to_string();
+    for word in line.split(' ') {
+        let (key, value) = word.split_once('=').unwrap();
+        assert!(Key::read(key).is_some() && !value.is_empty(), "{word}");
+    }
+    assert!(line.split(' ').count() > 60, "{line}");
 }
 
 fn check_rates(record: evidence::Reader<'_>) {

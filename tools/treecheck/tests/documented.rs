@@ -4,26 +4,27 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod figures;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use ingress_ledger::{
-    Bytes, ConnectionPermits, IngressLedger, Issuer, Lane, Occupancy, OverloadKind, PerLane,
-    PermitRefusal, Span,
-};
+use ingress_ledger::{Lane, Occupancy, OverloadKind, PermitRefusal, Span};
 use mkmanifest::{LaneRules, Manifest, check_manifest, parse};
-use remote_session_web_ui::http::status::Status;
 use remote_session_web_ui::policy::{Field, Scope, structural_maxima};
-use remote_session_web_ui::report::evidence::{Evidence, ServiceCounters, ServingState};
 use treecheck::{read, root};
 
 type Table = fn() -> String;
 
-const TABLES: [(&str, &str, Table); 3] = [
-    ("manifests.md", "policy-fields", policy_fields),
-    ("operators.md", "overloads", overloads),
-    ("operators.md", "refusals", refusals),
+/// Where a table stands, its name there, and what it says.
+const TABLES: [(&str, &str, Table); 6] = [
+    ("docs/manifests.md", "policy-fields", policy_fields),
+    ("docs/operators.md", "evidence", figures::evidence_keys),
+    ("docs/operators.md", "overloads", overloads),
+    ("docs/operators.md", "refusals", refusals),
+    ("schema/evidence.capnp", "lane", figures::lane_fields),
+    ("schema/evidence.capnp", "service", figures::service_fields),
 ];
 
 /// Three lanes, and nothing asked for but them.
@@ -45,49 +46,46 @@ fn check(text: &str) -> Result<Manifest, String> {
     Ok(manifest)
 }
 
-fn document(name: &str) -> String {
-    read(format!("docs/{name}"))
-}
-
-/// A document around one of its tables: before, the table, after.
-fn split(text: &str, table: &str) -> (String, String, String) {
+/// A file around one of its tables: before, the table, after. The marks are the file's comments.
+fn split(path: &str, table: &str) -> (String, String, String) {
+    let (begin, end) = if path.ends_with(".md") {
+        (format!("<!-- generated: {table} -->\n"), "<!-- end -->")
+    } else {
+        (format!("    # generated: {table}\n"), "    # end\n")
+    };
+    let text = read(path);
     let (before, rest) = text
-        .split_once(&format!("<!-- generated: {table} -->\n"))
-        .unwrap_or_else(|| panic!("no table `{table}`"));
-    let (inside, after) = rest.split_once("<!-- end -->").unwrap();
-    (before.to_owned(), inside.to_owned(), after.to_owned())
+        .split_once(&begin)
+        .unwrap_or_else(|| panic!("{path}: no table `{table}`"));
+    let (inside, after) = rest.split_once(end).unwrap();
+    (
+        format!("{before}{begin}"),
+        inside.to_owned(),
+        format!("{end}{after}"),
+    )
 }
 
 #[test]
 fn every_table_is_the_codes_own() {
-    for (name, table, make) in TABLES {
-        let text = document(name);
-        let (_, inside, _) = split(&text, table);
-        assert_eq!(
-            inside,
-            make(),
-            "docs/{name}: table `{table}` is out of date"
-        );
+    for (path, table, make) in TABLES {
+        let (_, inside, _) = split(path, table);
+        assert_eq!(inside, make(), "{path}: table `{table}` is out of date");
     }
 }
 
 #[test]
 #[ignore = "writes the tables anew"]
 fn write_tables() {
-    for (name, table, make) in TABLES {
-        let text = document(name);
-        let (before, _, after) = split(&text, table);
-        let text = format!(
-            "{before}<!-- generated: {table} -->\n{}<!-- end -->{after}",
-            make()
-        );
-        std::fs::write(root().join("docs").join(name), text).unwrap();
+    for (path, table, make) in TABLES {
+        let (before, _, after) = split(path, table);
+        let text = format!("{before}{}{after}", make());
+        std::fs::write(root().join(path), text).unwrap();
     }
 }
 
 #[test]
 fn every_example_is_accepted() {
-    let text = document("manifests.md");
+    let text = read("docs/manifests.md");
     let examples: Vec<&str> = text
         .split("```toml\n")
         .skip(1)
@@ -117,73 +115,12 @@ fn every_file_that_the_recipes_name_exists() {
 
 #[test]
 fn every_shipped_manifest_is_described() {
-    let text = document("manifests.md");
+    let text = read("docs/manifests.md");
     for entry in std::fs::read_dir(root().join("manifests")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(
             text.contains(&format!("`{name}`")),
             "docs/manifests.md does not know {name}"
-        );
-    }
-}
-
-/// A line with every key: three lanes, and each status sent once.
-fn evidence_line() -> String {
-    let manifest = check(PLAIN).unwrap();
-    let policy = mkmanifest::policy(&manifest).unwrap().unwrap();
-    let issuer = Issuer::new();
-    let ledger = IngressLedger::<2048>::new(&policy.profile, &issuer).unwrap();
-    let permits = ConnectionPermits::new(&policy.profile, &issuer).unwrap();
-    let mut counters = ServiceCounters::ZERO;
-    for status in Status::ALL {
-        counters.responses.count(status);
-    }
-    let evidence = Evidence {
-        enabled: PerLane::all(true),
-        ledger: ledger.evidence(),
-        permits: permits.evidence(),
-        service: PerLane::all(counters),
-        faults: 0,
-        memory: Bytes::ZERO,
-        uptime: Span::ZERO,
-        state: ServingState::Serving,
-    };
-    evidence.to_string()
-}
-
-/// A key in the form that the document has it in.
-fn documented_form(key: &str) -> String {
-    let (name, lane) = Lane::ALL
-        .into_iter()
-        .find_map(|lane| Some((key.strip_suffix(&format!("_{}", lane.name()))?, "_<lane>")))
-        .unwrap_or((key, ""));
-    if name.starts_with("overload_") {
-        return format!("overload_<kind>{lane}");
-    }
-    if name.starts_with("status_") {
-        return format!("status_<code>{lane}");
-    }
-    if name.starts_with("responses_") {
-        return "responses_<class>xx".into();
-    }
-    format!("{name}{lane}")
-}
-
-#[test]
-fn every_word_of_the_evidence_line_is_explained() {
-    let text = document("operators.md");
-    let line = evidence_line();
-    let keys: Vec<&str> = line
-        .split_whitespace()
-        .filter_map(|word| word.split_once('='))
-        .map(|(key, _)| key)
-        .collect();
-    assert!(keys.len() > 60, "{line}");
-    for key in keys {
-        let form = documented_form(key);
-        assert!(
-            text.contains(&format!("`{form}`")),
-            "docs/operators.md does not explain `{form}`"
         );
     }
 }

@@ -1,0 +1,115 @@
+//! What follows from the service's table of figures: the guide's list of the evidence line's
+//! keys, and the fields of the record's schema.
+
+use std::fmt::Write;
+
+use ingress_ledger::OverloadKind;
+use remote_session_web_ui::report::row::{FieldName, Kind, LaneRead, Row, ServiceRead, Unit};
+use remote_session_web_ui::report::table::{LANE, SERVICE};
+
+/// Longest line of the schema's comments.
+const COMMENT_MAX: usize = 76;
+
+/// The keys of the evidence line, in its order.
+pub(crate) fn evidence_keys() -> String {
+    let mut table = String::from("| key | is | counts | look at it when |\n|---|---|---|---|\n");
+    for row in LANE {
+        let label = match row.read {
+            LaneRead::Overload(_) => "_<kind>",
+            LaneRead::Status(_) => "_<code>",
+            LaneRead::Number(_) | LaneRead::Word(_) => "",
+        };
+        write_key(&mut table, row, &format!("{label}_<lane>"));
+    }
+    for row in SERVICE {
+        let label = match row.read {
+            ServiceRead::Class(_) => "_<class>xx",
+            ServiceRead::Number(_) | ServiceRead::Word(_) => "",
+        };
+        write_key(&mut table, row, label);
+    }
+    table
+}
+
+fn write_key<R>(table: &mut String, row: &Row<R>, ending: &str) {
+    if let Some(key) = row.line_key() {
+        let (what, meaning, look) = (kind(row), row.meaning, row.look);
+        let look = if look.is_empty() {
+            String::new()
+        } else {
+            format!("{look} ")
+        };
+        writeln!(table, "| `{key}{ending}` | {what} | {meaning} | {look}|").unwrap();
+    }
+}
+
+/// A counter of requests is called so; the unit of a word is none.
+fn kind<R>(row: &Row<R>) -> String {
+    match row.unit {
+        Unit::None => row.kind.word().into(),
+        unit => format!("{}, {}", row.kind.word(), unit.word()),
+    }
+}
+
+/// The numbers of `LaneEvidence`.
+pub(crate) fn lane_fields() -> String {
+    let mut fields = Vec::new();
+    for row in LANE {
+        let names: Vec<&str> = match row.read {
+            LaneRead::Overload(_) => OverloadKind::ALL.map(OverloadKind::code).into(),
+            _ => vec![row.name],
+        };
+        fields.extend(
+            row.fields()
+                .zip(names)
+                .map(|(number, name)| (number, name, comment(row))),
+        );
+    }
+    schema_text(fields)
+}
+
+/// The numbers of `Evidence`.
+pub(crate) fn service_fields() -> String {
+    let fields = SERVICE
+        .iter()
+        .flat_map(|row| row.fields().map(|number| (number, row.name, comment(row))));
+    schema_text(fields.collect())
+}
+
+/// A sentence. What is no counter says so: the schema says what a number is by itself.
+fn comment<R>(row: &Row<R>) -> String {
+    let (first, rest) = row.meaning.split_at(1);
+    let what = match row.kind {
+        Kind::Counter => String::new(),
+        _ => format!(" ({})", kind(row)),
+    };
+    format!("{}{rest}{what}.", first.to_uppercase())
+}
+
+/// Fields in the order of their numbers; what is said of several in a row is said behind the last.
+fn schema_text(mut fields: Vec<(u16, &str, String)>) -> String {
+    fields.sort();
+    let mut text = String::new();
+    for (place, (number, name, comment)) in fields.iter().enumerate() {
+        writeln!(text, "    {} @{number} :UInt64;", FieldName(name)).unwrap();
+        let said_later = fields
+            .get(place + 1)
+            .is_some_and(|(.., next)| next == comment);
+        if !said_later {
+            write_comment(&mut text, comment);
+        }
+    }
+    text
+}
+
+fn write_comment(text: &mut String, comment: &str) {
+    let mut line = String::from("    #");
+    for word in comment.split(' ') {
+        if line.len() + 1 + word.len() > COMMENT_MAX {
+            writeln!(text, "{line}").unwrap();
+            line = String::from("    #");
+        }
+        write!(line, " {word}").unwrap();
+    }
+    writeln!(text, "{line}").unwrap();
+}
