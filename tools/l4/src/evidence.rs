@@ -1,15 +1,16 @@
 //! The service's evidence line and the kernel's listener lines, parsed. Keys are kept as
-//! they are printed; a key that is asked for and absent is a failure, never a zero.
+//! they are printed, and mean what the service's own table says; a key that is asked for and
+//! absent is a failure, never a zero.
 
 use std::collections::BTreeMap;
 
+use remote_session_web_ui::report::key::Key;
+use remote_session_web_ui::report::line::LINE_PREFIX;
+use remote_session_web_ui::report::row::{LaneRead, Shows};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::lane::Lane;
-
-/// What an evidence line starts with.
-pub(crate) const PREFIX: &str = "[web-ui] evidence ";
 
 /// Splits `key=value` words; words without `=` are left out.
 pub(crate) fn fields(text: &str) -> BTreeMap<String, String> {
@@ -28,18 +29,22 @@ pub(crate) struct Evidence {
 impl Evidence {
     /// Reads a console line; `None` if it is not an evidence line.
     pub(crate) fn parse(line: &str) -> Option<Self> {
-        let values = fields(line.strip_prefix(PREFIX)?);
+        let values = fields(line.strip_prefix(LINE_PREFIX)?);
         Some(Self { values })
     }
 
     pub(crate) fn text(&self, key: &str) -> Result<&str, Failure> {
         let value = self.values.get(key);
-        value
-            .map(String::as_str)
-            .ok_or_else(|| Failure::MissingLine {
-                what: format!("`{key}=` on the evidence line"),
+        value.map(String::as_str).ok_or_else(|| {
+            let known = match Key::read(key) {
+                Some(_) => "",
+                None => ", which has no such key",
+            };
+            Failure::MissingLine {
+                what: format!("`{key}=` on the evidence line{known}"),
                 last: Vec::new(),
-            })
+            }
+        })
     }
 
     pub(crate) fn count(&self, key: &str) -> Result<u64, Failure> {
@@ -64,17 +69,27 @@ impl Evidence {
 
     /// Whether a lane has a listener: the line of one without shows almost nothing.
     pub(crate) fn enabled(&self, lane: Lane) -> bool {
-        self.values.contains_key(&format!("rate_{}", lane.key()))
+        self.of_lane(lane)
+            .any(|(key, _)| matches!(key, Key::Lane { row, .. } if row.shows == Shows::Served))
     }
 
-    /// A lane's responses by exact status, from `status_<code>_<lane>`.
+    /// A lane's responses by exact status.
     pub(crate) fn statuses(&self, lane: Lane) -> BTreeMap<u16, u64> {
-        let ending = format!("_{}", lane.key());
-        let parse = |(key, value): (&String, &String)| {
-            let code = key.strip_prefix("status_")?.strip_suffix(&ending)?;
-            Some((code.parse().ok()?, value.parse().ok()?))
+        let status = |(key, value): (Key<'_>, &str)| match key {
+            Key::Lane { row, label, .. } if matches!(row.read, LaneRead::Status(_)) => {
+                Some((label.parse().ok()?, value.parse().ok()?))
+            }
+            _ => None,
         };
-        self.values.iter().filter_map(parse).collect()
+        self.of_lane(lane).filter_map(status).collect()
+    }
+
+    fn of_lane(&self, lane: Lane) -> impl Iterator<Item = (Key<'_>, &str)> {
+        self.values.iter().filter_map(move |(key, value)| {
+            let key = Key::read(key)?;
+            let is_its = matches!(key, Key::Lane { lane: of, .. } if of.name() == lane.key());
+            is_its.then_some((key, value.as_str()))
+        })
     }
 
     pub(crate) fn values(&self) -> &BTreeMap<String, String> {
