@@ -1,167 +1,78 @@
 //! The fixed values behind the golden bytes, and what they read back as.
 
+use capnp::introspect::TypeVariant;
 use capnp::message::{Builder, HeapAllocator};
+use capnp::schema::{Field, StructSchema};
+use capnp::schema_capnp::field;
 use capnp::serialize::write_message_to_words;
+use capnp::{dynamic_struct, dynamic_value};
 use evidence_capnp::Lane;
 use evidence_capnp::{RateKind, ServingState};
 use ingress_schema::{discriminator_capnp, evidence_capnp};
 
-/// Applies a macro to every counter of a lane and its place in the list, so that
-/// no two counters of one lane have the same golden value.
-macro_rules! lane_counters {
-    ($apply:ident, $lane:expr, $number:expr) => {
-        $apply!($lane, set_admitted, get_admitted, 1, $number);
-        $apply!($lane, set_completed, get_completed, 2, $number);
-        $apply!($lane, set_cancelled, get_cancelled, 3, $number);
-        $apply!($lane, set_expired, get_expired, 4, $number);
-        $apply!($lane, set_serving, get_serving, 5, $number);
-        $apply!($lane, set_waiting, get_waiting, 6, $number);
-        $apply!($lane, set_clock_lost, get_clock_lost, 7, $number);
-        $apply!(
-            $lane,
-            set_deadline_exceeded,
-            get_deadline_exceeded,
-            8,
-            $number
-        );
-        $apply!($lane, set_rate_limited, get_rate_limited, 9, $number);
-        $apply!(
-            $lane,
-            set_per_connection_limit,
-            get_per_connection_limit,
-            10,
-            $number
-        );
-        $apply!($lane, set_lane_pool_full, get_lane_pool_full, 11, $number);
-        $apply!($lane, set_aggregate_full, get_aggregate_full, 12, $number);
-        $apply!(
-            $lane,
-            set_byte_budget_exhausted,
-            get_byte_budget_exhausted,
-            13,
-            $number
-        );
-        $apply!($lane, set_route_denied, get_route_denied, 14, $number);
-        $apply!($lane, set_slot_reserve, get_slot_reserve, 15, $number);
-        $apply!($lane, set_slot_limit, get_slot_limit, 16, $number);
-        $apply!(
-            $lane,
-            set_slots_high_water,
-            get_slots_high_water,
-            17,
-            $number
-        );
-        $apply!(
-            $lane,
-            set_waiting_high_water,
-            get_waiting_high_water,
-            18,
-            $number
-        );
-        $apply!($lane, set_bytes, get_bytes, 19, $number);
-        $apply!($lane, set_conns_admitted, get_conns_admitted, 20, $number);
-        $apply!($lane, set_conns_released, get_conns_released, 21, $number);
-        $apply!($lane, set_conns_refused, get_conns_refused, 22, $number);
-        $apply!(
-            $lane,
-            set_conns_refused_clock_lost,
-            get_conns_refused_clock_lost,
-            23,
-            $number
-        );
-        $apply!(
-            $lane,
-            set_conns_refused_rate_limited,
-            get_conns_refused_rate_limited,
-            24,
-            $number
-        );
-        $apply!(
-            $lane,
-            set_conns_refused_lane_full,
-            get_conns_refused_lane_full,
-            25,
-            $number
-        );
-        $apply!(
-            $lane,
-            set_conns_refused_total_full,
-            get_conns_refused_total_full,
-            26,
-            $number
-        );
-        $apply!(
-            $lane,
-            set_conns_turned_away,
-            get_conns_turned_away,
-            27,
-            $number
-        );
-        $apply!($lane, set_conns_in_use, get_conns_in_use, 28, $number);
-        $apply!($lane, set_conns_reserve, get_conns_reserve, 29, $number);
-        $apply!($lane, set_conns_limit, get_conns_limit, 30, $number);
-        $apply!(
-            $lane,
-            set_conns_high_water,
-            get_conns_high_water,
-            31,
-            $number
-        );
-        $apply!(
-            $lane,
-            set_refusals_admitted,
-            get_refusals_admitted,
-            32,
-            $number
-        );
-        $apply!(
-            $lane,
-            set_refusals_unanswered,
-            get_refusals_unanswered,
-            33,
-            $number
-        );
-        $apply!($lane, set_refusals_in_use, get_refusals_in_use, 34, $number);
-        $apply!($lane, set_idle_closed, get_idle_closed, 35, $number);
-        $apply!($lane, set_timed_out, get_timed_out, 36, $number);
-        $apply!($lane, set_accepts_spun, get_accepts_spun, 37, $number);
-        $apply!(
-            $lane,
-            set_accepts_consumed,
-            get_accepts_consumed,
-            38,
-            $number
-        );
+/// The names of a struct's numbers, by the word that each stands in.
+fn numbers(schema: StructSchema) -> Vec<(u32, String)> {
+    let name = |field: Field| {
+        let proto = field.get_proto();
+        let (Ok(field::Slot(slot)), TypeVariant::UInt64) =
+            (proto.which(), field.get_type().which())
+        else {
+            return None;
+        };
+        Some((slot.get_offset(), proto.get_name().ok()?.to_string().ok()?))
     };
+    schema
+        .get_fields()
+        .unwrap()
+        .iter()
+        .filter_map(name)
+        .collect()
 }
 
-/// The counter that a lane's record was given last.
-const GAVE_WAY: u16 = 39;
-
-macro_rules! write_counter {
-    ($lane:expr, $set:ident, $get:ident, $place:expr, $number:expr) => {
-        $lane.$set(counter($number, $place))
-    };
+/// The golden numbers of a lane: the lane, and the word in its record.
+fn lane_numbers(lane: u16) -> impl Fn(usize, u32) -> u64 {
+    move |_, word| u64::from(lane) * 1000 + u64::from(word)
 }
 
-macro_rules! check_counter {
-    ($lane:expr, $set:ident, $get:ident, $place:expr, $number:expr) => {
-        assert_counter(stringify!($get), $lane.$get(), $number, $place)
-    };
+/// Those of the whole, in their order; whatever is appended is its word.
+fn root_number(place: usize, word: u32) -> u64 {
+    const NUMBERS: [u64; 14] = [
+        12_345_678_901,
+        4,
+        5,
+        6,
+        7,
+        8,
+        80,
+        96,
+        9,
+        1024,
+        1000,
+        10,
+        1_000_001,
+        2_000_002,
+    ];
+    NUMBERS.get(place).copied().unwrap_or_else(|| word.into())
 }
 
-/// The golden value of a counter: its lane and its place in the record.
-fn counter<T: From<u16>>(lane: u16, place: u16) -> T {
-    T::from(lane * 1000 + place)
+fn set_numbers(mut record: dynamic_struct::Builder<'_>, golden: impl Fn(usize, u32) -> u64) {
+    let names = numbers(record.get_schema());
+    for (place, (word, name)) in names.iter().enumerate() {
+        let value = golden(place, *word);
+        record.set_named(name, value.into()).unwrap();
+    }
 }
 
-fn assert_counter<T: From<u16> + PartialEq + std::fmt::Debug>(
-    name: &str,
-    read: T,
-    lane: u16,
-    place: u16,
-) {
-    assert_eq!(read, counter(lane, place), "{name} of lane {lane}");
+/// A record of an older service ends before the numbers that came later, which are zero then:
+/// from one on, all that follow.
+fn assert_numbers(record: dynamic_struct::Reader<'_>, golden: impl Fn(usize, u32) -> u64) {
+    let mut ended = false;
+    for (place, (word, name)) in numbers(record.get_schema()).iter().enumerate() {
+        let read: u64 = record.get_named(name).unwrap().downcast();
+        ended = ended || read == 0;
+        let expected = if ended { 0 } else { golden(place, *word) };
+        assert_eq!(read, expected, "{name}");
+    }
 }
 
 const RATES: [RateKind; 3] = [RateKind::Unmetered, RateKind::Exempt, RateKind::Budget];
@@ -172,8 +83,10 @@ fn write_lane(mut lane: evidence_capnp::lane_evidence::Builder<'_>, number: u16)
     lane.set_lane(LANES[usize::from(number) - 1]);
     lane.set_enabled(true);
     lane.set_rate(RATES[usize::from(number) - 1]);
-    lane_counters!(write_counter, lane, number);
-    lane.set_gave_way(counter(number, GAVE_WAY));
+    set_numbers(
+        dynamic_value::Builder::from(lane.reborrow()).downcast(),
+        lane_numbers(number),
+    );
     let mut responses = lane.init_responses(2);
     for (index, status) in (0..).zip([200, 429]) {
         let mut row = responses.reborrow().get(index);
@@ -182,24 +95,14 @@ fn write_lane(mut lane: evidence_capnp::lane_evidence::Builder<'_>, number: u16)
     }
 }
 
-/// What a record holds that was not always there: zero in an older one.
-#[derive(Clone, Copy)]
-pub(crate) enum Age {
-    Present,
-    BeforeGaveWay,
-    BeforeMemory,
-}
-
-pub(crate) fn assert_lane(lane: evidence_capnp::lane_evidence::Reader<'_>, number: u16, age: Age) {
+fn assert_lane(lane: evidence_capnp::lane_evidence::Reader<'_>, number: u16) {
     assert!(lane.get_lane().unwrap() == LANES[usize::from(number) - 1]);
     assert!(lane.get_enabled());
     assert!(lane.get_rate().unwrap() == RATES[usize::from(number) - 1]);
-    lane_counters!(check_counter, lane, number);
-    let gave_way = match age {
-        Age::Present => counter(number, GAVE_WAY),
-        Age::BeforeGaveWay | Age::BeforeMemory => 0,
-    };
-    assert_eq!(lane.get_gave_way(), gave_way);
+    assert_numbers(
+        dynamic_value::Reader::from(lane).downcast(),
+        lane_numbers(number),
+    );
     let rows: Vec<_> = lane
         .get_responses()
         .unwrap()
@@ -210,28 +113,27 @@ pub(crate) fn assert_lane(lane: evidence_capnp::lane_evidence::Reader<'_>, numbe
     assert_eq!(rows, [(200, number * 200), (429, number * 429)]);
 }
 
+pub(crate) fn assert_evidence(root: evidence_capnp::evidence::Reader<'_>) {
+    assert!(root.get_state().unwrap() == ServingState::Draining);
+    assert!(root.get_release_balanced());
+    assert_numbers(dynamic_value::Reader::from(root).downcast(), root_number);
+    assert_lane(root.get_anonymous().unwrap(), 1);
+    assert_lane(root.get_local_health().unwrap(), 2);
+    assert_lane(root.get_provider_health().unwrap(), 3);
+}
+
 pub(crate) fn evidence() -> Vec<u8> {
     let mut message = builder();
     let mut root: evidence_capnp::evidence::Builder<'_> = message.init_root();
-    root.set_uptime_ns(12_345_678_901);
     root.set_state(ServingState::Draining);
+    root.set_release_balanced(true);
+    set_numbers(
+        dynamic_value::Builder::from(root.reborrow()).downcast(),
+        root_number,
+    );
     write_lane(root.reborrow().init_anonymous(), 1);
     write_lane(root.reborrow().init_local_health(), 2);
     write_lane(root.reborrow().init_provider_health(), 3);
-    root.set_outstanding(4);
-    root.set_release_balanced(true);
-    root.set_leaked(5);
-    root.set_faults(6);
-    root.set_clock_steps_back(7);
-    root.set_general_used(8);
-    root.set_general_pool(80);
-    root.set_slots_high_water(96);
-    root.set_conns_in_use(9);
-    root.set_conns_limit(1024);
-    root.set_conns_high_water(1000);
-    root.set_bytes_in_flight(10);
-    root.set_bytes_high_water(1_000_001);
-    root.set_memory_bytes(2_000_002);
     write_message_to_words(&message)
 }
 
