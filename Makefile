@@ -38,7 +38,7 @@ SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
 	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
 
 .PHONY: help setup setup-run setup-check guest smoke tools broken run-l4 attack soak negative-controls \
-	run test unit check fmt-check clippy small doc deny bench clean
+	run test unit check fmt-check clippy small doc generated deny bench clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -143,6 +143,10 @@ small: ## The ledger for a machine that has little
 
 doc: setup-run ## The documentation of every crate
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(HOST)
+
+generated: setup-run ## Write anew what follows from the code: tables, schema parts, golden bytes
+	$(CARGO) test --locked -p treecheck --test documented -- --ignored
+	$(CARGO) test --locked -p ingress-schema --test golden -- --ignored
 
 deny: setup-check ## Dependencies: bans, licences, sources
 	$(CARGO) deny --locked check bans licenses sources
