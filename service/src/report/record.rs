@@ -21,13 +21,16 @@ const LANES: usize = Lane::ALL.len();
 /// `Evidence` of the schema: its lanes are its pointers.
 const ROOT: Shape = Shape {
     data: root_word(last_field(SERVICE)).saturating_add(1),
-    pointers: LANES as u16,
+    pointers: 3,
 };
 /// `LaneEvidence`: its list of statuses is its pointer.
 const LANE_SHAPE: Shape = Shape {
     data: lane_word(last_field(LANE)).saturating_add(1),
     pointers: 1,
 };
+const _: () = assert!(ROOT.pointers as usize == LANES);
+/// The root's pointer, the root, its lanes.
+const FIXED_WORDS: usize = 1 + ROOT.words() + LANES * LANE_SHAPE.words();
 /// `StatusCount`.
 const STATUS: Shape = Shape {
     data: 2,
@@ -73,8 +76,10 @@ pub(crate) fn write(evidence: &Evidence, body: &mut Text<'_>) {
     let lists = Lane::ALL.into_iter().fold(0_usize, |sum, lane| {
         sum.saturating_add(list_words(lane)).saturating_add(1)
     });
-    let fixed = 1 + ROOT.words() + LANES * LANE_SHAPE.words();
-    word(body, pointer::segment_table(fixed.saturating_add(lists)));
+    word(
+        body,
+        pointer::segment_table(FIXED_WORDS.saturating_add(lists)),
+    );
     word(body, pointer::structure(0, ROOT));
     write_root(evidence, body);
     for place in 0..LANES {

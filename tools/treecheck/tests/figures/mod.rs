@@ -90,11 +90,10 @@ fn comment<R>(row: &Row<R>) -> String {
 fn schema_text(mut fields: Vec<(u16, &str, String)>) -> String {
     fields.sort();
     let mut text = String::new();
-    for (place, (number, name, comment)) in fields.iter().enumerate() {
+    let mut fields = fields.iter().peekable();
+    while let Some((number, name, comment)) = fields.next() {
         writeln!(text, "    {} @{number} :UInt64;", FieldName(name)).unwrap();
-        let said_later = fields
-            .get(place + 1)
-            .is_some_and(|(.., next)| next == comment);
+        let said_later = fields.peek().is_some_and(|(.., next)| next == comment);
         if !said_later {
             write_comment(&mut text, comment);
         }
@@ -105,11 +104,13 @@ fn schema_text(mut fields: Vec<(u16, &str, String)>) -> String {
 fn write_comment(text: &mut String, comment: &str) {
     let mut line = String::from("    #");
     for word in comment.split(' ') {
-        if line.len() + 1 + word.len() > COMMENT_MAX {
+        let longer = format!("{line} {word}");
+        if longer.len() > COMMENT_MAX {
             writeln!(text, "{line}").unwrap();
-            line = String::from("    #");
+            line = format!("    # {word}");
+        } else {
+            line = longer;
         }
-        write!(line, " {word}").unwrap();
     }
     writeln!(text, "{line}").unwrap();
 }
