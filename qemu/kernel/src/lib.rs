@@ -13,7 +13,6 @@ pub mod clock;
 pub mod entry_budget;
 pub mod line_buffer;
 pub mod line_guard;
-pub mod message;
 pub mod package_budget;
 pub mod program;
 pub mod ready;
@@ -22,3 +21,7 @@ pub mod rests;
 pub mod secret;
 pub mod shares;
 pub mod user_range;
+
+/// Messages as results carry them. Parameters come from outside, in any layout that the format
+/// allows: [`request`] reads those with the library, under the bounds of `capos_config`.
+pub use ingress_schema::flat as message;

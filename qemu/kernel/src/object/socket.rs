@@ -3,7 +3,7 @@
 //! buffers, once.
 
 use harness_kernel::message::{
-    DATA_PREFIX_BYTES, data_bytes_that_fit, data_message_bytes, data_prefix,
+    DATA_PREFIX_BYTES, data_bytes_that_fit, data_length, data_message_bytes, data_prefix,
 };
 use harness_kernel::request;
 use harness_kernel::user_range::UserRange;
@@ -253,9 +253,8 @@ fn plain_data(process: &Process, params: UserRange) -> Option<UserRange> {
         return None;
     }
     user::read(&process.space, head, &mut prefix).ok()?;
-    let list = u64::from_le_bytes(*prefix.last_chunk::<8>()?);
-    let bytes = u32::try_from(list >> 35).ok()?;
-    if prefix != data_prefix(bytes) || data_message_bytes(bytes) > params.length() {
+    let bytes = data_length(&prefix)?;
+    if data_message_bytes(bytes) > params.length() {
         return None;
     }
     UserRange::new(params.start().checked_add(u64::from(PREFIX))?, bytes).ok()

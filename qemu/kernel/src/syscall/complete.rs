@@ -1,12 +1,11 @@
 //! From a method's reply to a completion in the caller's queue.
 
-use capos_config::capos_capnp::ExceptionType;
 use capos_config::ring::{
     CAP_CQE_TRANSFER_RESULT_CAPS, CAP_ERR_APPLICATION_EXCEPTION,
     CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED, CAP_ERR_INVALID_RESULT_BUFFER,
     CAP_TRANSFER_RESULT_SIZE, CapCqe,
 };
-use harness_kernel::message::encode_exception;
+use harness_kernel::message::{ExceptionKind, encode_exception};
 use harness_kernel::user_range::UserRange;
 
 use crate::memory::user;
@@ -39,7 +38,7 @@ impl Ticket {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raised {
     /// Its class.
-    pub(crate) kind: ExceptionType,
+    pub(crate) kind: ExceptionKind,
     /// Its text.
     pub(crate) text: &'static str,
 }
@@ -48,7 +47,7 @@ impl Raised {
     /// The call itself makes no sense.
     pub(crate) const fn invalid(text: &'static str) -> Self {
         Self {
-            kind: ExceptionType::InvalidArgument,
+            kind: ExceptionKind::InvalidArgument,
             text,
         }
     }
@@ -56,7 +55,7 @@ impl Raised {
     /// A bound is reached; later it may not be.
     pub(crate) const fn overloaded(text: &'static str) -> Self {
         Self {
-            kind: ExceptionType::Overloaded,
+            kind: ExceptionKind::Overloaded,
             text,
         }
     }
@@ -64,7 +63,7 @@ impl Raised {
     /// The other side, or the object, is gone.
     pub(crate) const fn disconnected(text: &'static str) -> Self {
         Self {
-            kind: ExceptionType::Disconnected,
+            kind: ExceptionKind::Disconnected,
             text,
         }
     }
@@ -72,7 +71,7 @@ impl Raised {
     /// It cannot be done.
     pub(crate) const fn failed(text: &'static str) -> Self {
         Self {
-            kind: ExceptionType::Failed,
+            kind: ExceptionKind::Failed,
             text,
         }
     }
@@ -80,7 +79,7 @@ impl Raised {
     /// The interface has no such method here.
     pub(crate) const fn unimplemented() -> Self {
         Self {
-            kind: ExceptionType::Unimplemented,
+            kind: ExceptionKind::Unimplemented,
             text: "no such method",
         }
     }
