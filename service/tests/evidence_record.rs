@@ -8,10 +8,11 @@ use capnp::{dynamic_struct, dynamic_value};
 use ingress_ledger::Lane::{self, Anonymous, LocalHealth, ProviderHealth};
 use ingress_ledger::OverloadKind;
 use ingress_schema::evidence_capnp::{self, evidence, lane_evidence};
+use remote_session_web_ui::report::about::FieldName;
 use remote_session_web_ui::report::evidence::Evidence;
 use remote_session_web_ui::report::key::Key;
-use remote_session_web_ui::report::row::{FieldName, LaneFigures, LaneRead, ServiceRead};
-use remote_session_web_ui::report::table::{LANE, SERVICE};
+use remote_session_web_ui::report::row::{LaneFigures, LaneRead, ServiceRead};
+use remote_session_web_ui::report::table::{LANE, LANE_ABOUT, SERVICE, SERVICE_ABOUT};
 use support::Wire;
 
 #[test]
@@ -50,14 +51,14 @@ fn the_record_says_what_the_line_says() {
     assert!(record.get_release_balanced());
     assert_eq!(record.get_outstanding(), 1, "this very request");
     let record_fields = dynamic_value::Reader::from(record).downcast();
-    for row in SERVICE {
+    for (row, about) in SERVICE.iter().zip(SERVICE_ABOUT) {
         let number = match row.read {
             ServiceRead::Number(read) if !row.fields().is_empty() => read(&expected),
             _ => continue,
         };
         // This very request holds a slot and its bytes.
-        if !["outstanding", "general_used", "bytes_in_flight"].contains(&row.name) {
-            assert_eq!(field(record_fields, row.name), number, "{}", row.name);
+        if !["outstanding", "general_used", "bytes_in_flight"].contains(&about.name) {
+            assert_eq!(field(record_fields, about.name), number, "{}", about.name);
         }
     }
     assert!(record.get_memory_bytes() > 0);
@@ -117,23 +118,29 @@ fn check_lane(expected: &Evidence, lane: Lane, reader: lane_evidence::Reader<'_>
     let fields = dynamic_value::Reader::from(reader).downcast();
     // The request that read the record was not over then.
     let reading = u64::from(lane == LocalHealth);
-    for row in LANE.iter().filter(|row| !row.fields().is_empty()) {
+    let rows = LANE.iter().zip(LANE_ABOUT);
+    for (row, about) in rows.filter(|(row, _)| !row.fields().is_empty()) {
         match row.read {
             LaneRead::Number(read) => {
-                let number = match row.name {
+                let number = match about.name {
                     "completed" => read(&figures).wrapping_sub(reading),
                     "serving" => reading,
                     "bytes" if reading > 0 => continue,
                     _ => read(&figures),
                 };
-                assert_eq!(field(fields, row.name), number, "{} of {lane:?}", row.name);
+                assert_eq!(
+                    field(fields, about.name),
+                    number,
+                    "{} of {lane:?}",
+                    about.name
+                );
             }
             LaneRead::Overload(read) => {
                 for kind in OverloadKind::ALL {
                     assert_eq!(field(fields, kind.code()), read(&figures, kind));
                 }
             }
-            LaneRead::Status(_) | LaneRead::Word(_) => panic!("{} is no number", row.name),
+            LaneRead::Status(_) | LaneRead::Word(_) => panic!("{} is no number", about.name),
         }
     }
     let sent: Vec<(u16, u64)> = reader

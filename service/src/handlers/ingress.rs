@@ -44,7 +44,7 @@ fn lane_object(evidence: &Evidence, lane: Lane, body: &mut Text<'_>) {
         .text(rate_word(requests.rate))
         .text("\"");
     for row in LANE {
-        if let (Some(key), LaneRead::Number(read)) = (row.json_key(), row.read) {
+        if let (Some(key), LaneRead::Number(read)) = (row.json, row.read) {
             body.text(",\"")
                 .text(key)
                 .text("\":")

@@ -32,7 +32,7 @@ impl<'k> Key<'k> {
     pub fn read(key: &'k str) -> Option<Self> {
         let service = SERVICE.iter().find_map(|row| {
             let labelled = matches!(row.read, ServiceRead::Class(_));
-            let label = label(key, row.line_key()?, labelled)?;
+            let label = label(key, row.line?, labelled)?;
             Some(Self::Service { row, label })
         });
         service.or_else(|| {
@@ -46,7 +46,7 @@ impl<'k> Key<'k> {
         let key = key.strip_suffix(lane.name())?.strip_suffix('_')?;
         LANE.iter().find_map(|row| {
             let labelled = matches!(row.read, LaneRead::Overload(_) | LaneRead::Status(_));
-            let label = label(key, row.line_key()?, labelled)?;
+            let label = label(key, row.line?, labelled)?;
             Some(Self::Lane { row, lane, label })
         })
     }
@@ -71,7 +71,7 @@ mod tests {
             ("admitted_anonymous", "admitted", Lane::Anonymous, ""),
             (
                 "high_water_local_health",
-                "slots_high_water",
+                "high_water",
                 Lane::LocalHealth,
                 "",
             ),
@@ -96,7 +96,7 @@ mod tests {
             else {
                 panic!("{key}");
             };
-            assert_eq!((row.name, found, labelled), (name, lane, label));
+            assert_eq!((row.line, found, labelled), (Some(name), lane, label));
         }
         for (key, name, label) in [
             ("responses_2xx", "responses", "2xx"),
@@ -110,7 +110,7 @@ mod tests {
             else {
                 panic!("{key}");
             };
-            assert_eq!((row.name, labelled), (name, label));
+            assert_eq!((row.line, labelled), (Some(name), label));
         }
     }
 

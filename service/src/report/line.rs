@@ -50,7 +50,7 @@ impl Line<'_, '_> {
         figures: &LaneFigures<'_>,
         lane: &str,
     ) -> fmt::Result {
-        let Some(key) = row.line_key() else {
+        let Some(key) = row.line else {
             return Ok(());
         };
         match row.read {
@@ -71,7 +71,7 @@ impl Line<'_, '_> {
     }
 
     fn service_row(&mut self, row: &Row<ServiceRead>, evidence: &Evidence) -> fmt::Result {
-        let Some(key) = row.line_key() else {
+        let Some(key) = row.line else {
             return Ok(());
         };
         match row.read {

@@ -4,6 +4,8 @@
 //! means. [`line`] prints the console line from it, `record` the message, [`key`] reads a line's
 //! keys back.
 
+pub mod about;
+mod draft;
 pub mod evidence;
 pub mod key;
 pub mod line;

@@ -183,7 +183,8 @@ fn word(body: &mut Text<'_>, value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::row::FieldName;
+    use crate::report::about::FieldName;
+    use crate::report::table::{LANE_ABOUT, SERVICE_ABOUT};
     use capnp::introspect::{Introspect, TypeVariant};
     use capnp::schema::{Field, StructSchema};
     use capnp::schema_capnp::{field, node};
@@ -229,18 +230,18 @@ mod tests {
     fn every_row_stands_where_the_schema_has_it() {
         let root = schema::<evidence_capnp::evidence::Owned>();
         assert_eq!(shape(root), ROOT);
-        for row in SERVICE {
+        for (row, about) in SERVICE.iter().zip(SERVICE_ABOUT) {
             for field in row.fields() {
-                assert_place(root, row.name, (field, root_word(field)));
+                assert_place(root, about.name, (field, root_word(field)));
             }
         }
         let lane = schema::<evidence_capnp::lane_evidence::Owned>();
         assert_eq!(shape(lane), LANE_SHAPE);
-        for row in LANE {
+        for (row, about) in LANE.iter().zip(LANE_ABOUT) {
             for (field, kind) in row.fields().zip(OverloadKind::ALL) {
                 let name = match row.read {
                     LaneRead::Overload(_) => kind.code(),
-                    _ => row.name,
+                    _ => about.name,
                 };
                 assert_place(lane, name, (field, lane_word(field)));
             }

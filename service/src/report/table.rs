@@ -15,11 +15,13 @@
 //! A field's number and name are for ever; a new one takes the number after the greatest. The
 //! ledger's own counters stand in the ledger, which knows nothing of this table.
 
-use super::evidence::{Evidence, rate_word};
-use super::row::Unit::{
+use super::about::About;
+use super::about::Unit::{
     Accepts, Bytes, Connections, Faults, Milliseconds, Nanoseconds, Refusals, Requests, Responses,
     Slots,
 };
+use super::draft::Draft;
+use super::evidence::{Evidence, rate_word};
 use super::row::{LaneRead, Row, ServiceRead};
 use crate::http::status::StatusCounters;
 
@@ -50,9 +52,14 @@ macro_rules! lane_rows {
         /// The figures of a lane.
         pub const LANE: &[Row<LaneRead>] = &[$(
             $row
-                $(.of(stringify!($own), LaneRead::Number(|lane| lane.service.$own)))?
-                $(.of(stringify!($name), $read))?
+                $(.row(stringify!($own), LaneRead::Number(|lane| lane.service.$own)))?
+                $(.row(stringify!($name), $read))?
         ),*];
+
+        /// What they are about, one by one.
+        pub const LANE_ABOUT: &[About] = &[
+            $($row$(.about(stringify!($own)))?$(.about(stringify!($name)))?),*
+        ];
     };
 }
 
@@ -60,208 +67,211 @@ macro_rules! lane_rows {
 macro_rules! service_rows {
     ($(read $name:ident as $read:expr => $row:expr;)*) => {
         /// The figures of all lanes together.
-        pub const SERVICE: &[Row<ServiceRead>] = &[$($row.of(stringify!($name), $read)),*];
+        pub const SERVICE: &[Row<ServiceRead>] = &[$($row.row(stringify!($name), $read)),*];
+
+        /// What they are about, one by one.
+        pub const SERVICE_ABOUT: &[About] = &[$($row.about(stringify!($name))),*];
     };
 }
 
 lane_rows! {
     read admitted as LaneRead::Number(|lane| lane.requests.counters.admitted)
-        => Row::counter(Requests, "requests admitted, to a slot or to the queue")
+        => Draft::counter(Requests, "requests admitted, to a slot or to the queue")
             .line().on_every_lane().json().field(3);
     read completed as LaneRead::Number(|lane| lane.requests.counters.completed)
-        => Row::counter(Requests, "of these, fully served")
+        => Draft::counter(Requests, "of these, fully served")
             .line().json().field(4);
     read cancelled as LaneRead::Number(|lane| lane.requests.counters.cancelled)
-        => Row::counter(Requests, "of these, ended otherwise: time-out, close, reset")
+        => Draft::counter(Requests, "of these, ended otherwise: time-out, close, reset")
             .line().json().field(5)
             .look("high: clients give up; see `timed_out_`");
     read expired as LaneRead::Number(|lane| lane.requests.counters.expired)
-        => Row::counter(Requests, "of the cancelled, those whose deadline passed in the queue")
+        => Draft::counter(Requests, "of the cancelled, those whose deadline passed in the queue")
             .line().field(6)
             .look("not 0: the slots are too few for the load; raise `slots`, or shorten `queue` \
                    so that callers learn it sooner");
     read route_denied as LaneRead::Number(|lane| lane.requests.counters.route_denied)
-        => Row::counter(Requests, "requests for a path or method that is not the lane's")
+        => Draft::counter(Requests, "requests for a path or method that is not the lane's")
             .line().json().field(16)
             .look("on a protected lane: someone tries it out, or a probe has the wrong path");
     read serving as LaneRead::Number(|lane| lane.requests.serving)
-        => Row::gauge(Requests, "requests admitted and not ended, with a slot")
+        => Draft::gauge(Requests, "requests admitted and not ended, with a slot")
             .json().field(7);
     read waiting as LaneRead::Number(|lane| lane.requests.waiting)
-        => Row::gauge(Requests, "requests admitted and not ended, without a slot")
+        => Draft::gauge(Requests, "requests admitted and not ended, without a slot")
             .json().field(8);
     read slot_reserve as LaneRead::Number(|lane| lane.requests.slot_reserve)
-        => Row::gauge(Slots, "slots that only this lane can hold")
+        => Draft::gauge(Slots, "slots that only this lane can hold")
             .json().field(17);
     read slot_limit as LaneRead::Number(|lane| lane.requests.slot_limit)
-        => Row::gauge(Slots, "slots that the lane can reach")
+        => Draft::gauge(Slots, "slots that the lane can reach")
             .json().field(18);
     read slots_high_water as LaneRead::Number(|lane| lane.requests.counters.slots_high_water)
-        => Row::gauge(Slots, "most slots held at once")
+        => Draft::gauge(Slots, "most slots held at once")
             .line_as("high_water").json_as("high_water").field(19)
             .look("at the lane's `slots`: it has been full");
     read waiting_high_water as LaneRead::Number(|lane| lane.requests.counters.waiting_high_water)
-        => Row::gauge(Requests, "most requests waiting at once")
+        => Draft::gauge(Requests, "most requests waiting at once")
             .line().field(20)
             .look("at the lane's `queue`: requests were refused for want of a place");
     read bytes as LaneRead::Number(|lane| lane.requests.bytes)
-        => Row::gauge(Bytes, "bytes held by requests")
+        => Draft::gauge(Bytes, "bytes held by requests")
             .field(21);
     read conns_in_use as LaneRead::Number(|lane| lane.conns.in_use)
-        => Row::gauge(Connections, "connections that hold a permit")
+        => Draft::gauge(Connections, "connections that hold a permit")
             .json_as("conns").field(30);
     read conns_reserve as LaneRead::Number(|lane| lane.conns.reserve)
-        => Row::gauge(Connections, "connections that only this lane can hold")
+        => Draft::gauge(Connections, "connections that only this lane can hold")
             .field(31);
     read conns_limit as LaneRead::Number(|lane| lane.conns.limit)
-        => Row::gauge(Connections, "connections that the lane can reach")
+        => Draft::gauge(Connections, "connections that the lane can reach")
             .json_as("conn_limit").field(32);
     read conns_admitted as LaneRead::Number(|lane| lane.conns.counters.admitted)
-        => Row::counter(Connections, "connections that got a permit")
+        => Draft::counter(Connections, "connections that got a permit")
             .line().on_every_lane().json().field(22);
     read conns_released as LaneRead::Number(|lane| lane.conns.counters.released)
-        => Row::counter(Connections, "permits given back")
+        => Draft::counter(Connections, "permits given back")
             .line().field(23);
     read conns_refused as LaneRead::Number(|lane| lane.conns.counters.refused)
-        => Row::counter(Connections, "connections refused a permit")
+        => Draft::counter(Connections, "connections refused a permit")
             .line().json().field(24)
             .look("see the table of connections below");
     read conns_refused_clock_lost as LaneRead::Number(|lane| lane.conns.counters.refused_clock_lost)
-        => Row::counter(Connections, "of these, refused for want of a clock")
+        => Draft::counter(Connections, "of these, refused for want of a clock")
             .field(25);
     read conns_refused_rate_limited as LaneRead::Number(|lane| lane.conns.counters.refused_rate_limited)
-        => Row::counter(Connections, "of these, refused because they came too fast")
+        => Draft::counter(Connections, "of these, refused because they came too fast")
             .field(26);
     read conns_refused_lane_full as LaneRead::Number(|lane| lane.conns.counters.refused_lane_full)
-        => Row::counter(Connections, "of these, refused because the lane held all that it may have")
+        => Draft::counter(Connections, "of these, refused because the lane held all that it may have")
             .field(27);
     read conns_refused_total_full as LaneRead::Number(|lane| lane.conns.counters.refused_total_full)
-        => Row::counter(Connections, "of these, refused because all lanes held every shared one")
+        => Draft::counter(Connections, "of these, refused because all lanes held every shared one")
             .field(28);
     count conns_turned_away
-        => Row::counter(Connections, "connections closed without being asked, while draining")
+        => Draft::counter(Connections, "connections closed without being asked, while draining")
             .line().field(29)
             .look("not draining: report it");
     read conns_high_water as LaneRead::Number(|lane| lane.conns.counters.high_water)
-        => Row::gauge(Connections, "most permits held at once")
+        => Draft::gauge(Connections, "most permits held at once")
             .line().field(33)
             .look("at the lane's `conns`: it has been full");
     read refusals_admitted as LaneRead::Number(|lane| lane.conns.counters.refusals_admitted)
-        => Row::counter(Refusals, "of the refused, those that were to be told so")
+        => Draft::counter(Refusals, "of the refused, those that were to be told so")
             .field(34);
     read refusals_unanswered as LaneRead::Number(|lane| lane.refusals_unanswered())
-        => Row::counter(Refusals, "of the refused, those closed without an answer, past the \
+        => Draft::counter(Refusals, "of the refused, those closed without an answer, past the \
                                    ceiling or because it was not taken")
             .line().field(35)
             .look("not 0, unless `refusals` is: clients reset before they were told");
     read refusals_in_use as LaneRead::Number(|lane| lane.conns.refusals_in_use)
-        => Row::gauge(Refusals, "refused connections being answered")
+        => Draft::gauge(Refusals, "refused connections being answered")
             .field(36);
     count idle_closed
-        => Row::counter(Connections, "connections without a request closed to let newcomers in, or \
+        => Draft::counter(Connections, "connections without a request closed to let newcomers in, or \
                                       by a drain: they wait for their next one, never sent a byte, \
                                       or linger after a last answer")
             .line().field(37)
             .look("high with few callers: lower `idle_ms`; high with few requests: someone opens \
                    connections and says nothing");
     count gave_way
-        => Row::counter(Connections, "connections in a head, a body or an answer ended to let \
+        => Draft::counter(Connections, "connections in a head, a body or an answer ended to let \
                                       newcomers or waiting requests in")
             .line().field(42)
             .look("not 0: the lane was full, and slow clients paid for it; if they were honest, \
                    raise `conns`");
     count timed_out
-        => Row::counter(Connections, "connections or requests ended by a phase deadline, or by the \
+        => Draft::counter(Connections, "connections or requests ended by a phase deadline, or by the \
                                       end of a drain's patience")
             .line().field(38)
             .look("high: slow clients, or an attack by slowness");
     read accepts_failed as LaneRead::Number(|lane| {
             lane.service.accepts_spun.saturating_add(lane.service.accepts_consumed)
         })
-        => Row::counter(Accepts, "accepts that failed")
+        => Draft::counter(Accepts, "accepts that failed")
             .line()
             .look("not 0: the kernel ran out of something; its own lines say what");
     count accepts_spun
-        => Row::counter(Accepts, "accepts that failed and would have failed again at once")
+        => Draft::counter(Accepts, "accepts that failed and would have failed again at once")
             .field(39);
     count accepts_consumed
-        => Row::counter(Accepts, "accepts that failed and lost their connection")
+        => Draft::counter(Accepts, "accepts that failed and lost their connection")
             .field(40);
     read overload as LaneRead::Overload(|lane, kind| lane.requests.counters.overloads[kind])
-        => Row::counter(Requests, "requests refused, by kind; nothing was charged")
+        => Draft::counter(Requests, "requests refused, by kind; nothing was charged")
             .line().in_fields((9, 16))
             .look("see the next table");
     read status as LaneRead::Status(|lane, status| lane.service.responses.of(status))
-        => Row::counter(Responses, "responses begun with that status; those never sent are left out")
+        => Draft::counter(Responses, "responses begun with that status; those never sent are left out")
             .line();
     read rate as LaneRead::Word(|lane| rate_word(lane.requests.rate))
-        => Row::word("`budget`, `exempt` or `unmetered`")
+        => Draft::word("`budget`, `exempt` or `unmetered`")
             .line()
             .look("`exempt` is for a loopback lane alone");
 }
 
 service_rows! {
     read uptime_ns as ServiceRead::Number(|all| all.uptime.as_nanos())
-        => Row::gauge(Nanoseconds, "since the start")
+        => Draft::gauge(Nanoseconds, "since the start")
             .field(0);
     read responses as ServiceRead::Class(Evidence::responses_of_class)
-        => Row::counter(Responses, "responses begun, by class, all lanes")
+        => Draft::counter(Responses, "responses begun, by class, all lanes")
             .line();
     read outstanding as ServiceRead::Number(|all| all.ledger.outstanding())
-        => Row::gauge(Requests, "requests admitted and not ended")
+        => Draft::gauge(Requests, "requests admitted and not ended")
             .line().field(5);
     read release_balanced as ServiceRead::Word(|all| if all.release_balanced() { "true" } else { "false" })
-        => Row::word("whether every admission was ended once")
+        => Draft::word("whether every admission was ended once")
             .line()
             .look("`false`: report it");
     read leaked as ServiceRead::Number(|all| all.ledger.leaked)
-        => Row::counter(Faults, "tokens dropped unreleased")
+        => Draft::counter(Faults, "tokens dropped unreleased")
             .line().field(7)
             .look("not 0: report it");
     read faults as ServiceRead::Number(|all| all.faults)
-        => Row::counter(Faults, "accounts that do not add up")
+        => Draft::counter(Faults, "accounts that do not add up")
             .line().field(8)
             .look("not 0: report it");
     read clock_steps_back as ServiceRead::Number(|all| all.ledger.clock_steps_back)
-        => Row::counter(Faults, "times the clock stepped back and was taken to stand still")
+        => Draft::counter(Faults, "times the clock stepped back and was taken to stand still")
             .field(9);
     read general_used as ServiceRead::Number(|all| all.ledger.general_used)
-        => Row::gauge(Slots, "slots of the general pool held")
+        => Draft::gauge(Slots, "slots of the general pool held")
             .field(10);
     read general_pool as ServiceRead::Number(|all| all.ledger.general_pool)
-        => Row::gauge(Slots, "slots of the general pool")
+        => Draft::gauge(Slots, "slots of the general pool")
             .field(11);
     read slots_high_water as ServiceRead::Number(|all| all.ledger.slots_high_water)
-        => Row::gauge(Slots, "most slots held at once, all lanes together")
+        => Draft::gauge(Slots, "most slots held at once, all lanes together")
             .line().field(12)
             .look("at the total: the machine is the bound");
     read conns_in_use as ServiceRead::Number(|all| all.permits.in_use)
-        => Row::gauge(Connections, "connections that hold a permit, all lanes together")
+        => Draft::gauge(Connections, "connections that hold a permit, all lanes together")
             .field(13);
     read conns_limit as ServiceRead::Number(|all| all.permits.limit)
-        => Row::gauge(Connections, "connections in all")
+        => Draft::gauge(Connections, "connections in all")
             .field(14);
     read conns_high_water as ServiceRead::Number(|all| all.permits.high_water)
-        => Row::gauge(Connections, "most permits held at once, all lanes together")
+        => Draft::gauge(Connections, "most permits held at once, all lanes together")
             .line().field(15)
             .look("at the total: the machine is the bound");
     read bytes_high_water as ServiceRead::Number(|all| all.ledger.bytes_high_water)
-        => Row::gauge(Bytes, "most bytes held by requests at once")
+        => Draft::gauge(Bytes, "most bytes held by requests at once")
             .line().field(17)
             .look("near `total_bytes`: raise it, if memory allows");
     read bytes_in_flight as ServiceRead::Number(|all| all.ledger.bytes_in_flight)
-        => Row::gauge(Bytes, "bytes held by requests")
+        => Draft::gauge(Bytes, "bytes held by requests")
             .line().field(16);
     read memory_bytes as ServiceRead::Number(|all| all.memory.count())
-        => Row::gauge(Bytes, "accounts, and every connection record and slot that was ever used; \
+        => Draft::gauge(Bytes, "accounts, and every connection record and slot that was ever used; \
                               0 from a service that does not tell")
             .line().field(18)
             .look("growing while `conns_high_water` does not: report it");
     read uptime_ms as ServiceRead::Number(|all| all.uptime.as_millis())
-        => Row::gauge(Milliseconds, "since the start")
+        => Draft::gauge(Milliseconds, "since the start")
             .line();
     read state as ServiceRead::Word(|all| all.state.word())
-        => Row::word("`serving` or `draining`")
+        => Draft::word("`serving` or `draining`")
             .line();
 }
 
@@ -287,18 +297,18 @@ mod tests {
         assert!(service.iter().copied().eq(expected), "{service:?}");
     }
 
-    fn assert_once<R>(rows: &[Row<R>], key: fn(&Row<R>) -> Option<&'static str>) {
-        let mut keys: Vec<&str> = rows.iter().filter_map(key).collect();
+    fn assert_once(keys: impl IntoIterator<Item = &'static str>) {
+        let mut keys: Vec<&str> = keys.into_iter().collect();
         keys.sort_unstable();
         assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{keys:?}");
     }
 
     #[test]
     fn names_and_keys_stand_once() {
-        assert_once(LANE, |row| Some(row.name));
-        assert_once(LANE, Row::line_key);
-        assert_once(LANE, Row::json_key);
-        assert_once(SERVICE, |row| Some(row.name));
-        assert_once(SERVICE, Row::line_key);
+        assert_once(LANE_ABOUT.iter().map(|about| about.name));
+        assert_once(LANE.iter().filter_map(|row| row.line));
+        assert_once(LANE.iter().filter_map(|row| row.json));
+        assert_once(SERVICE_ABOUT.iter().map(|about| about.name));
+        assert_once(SERVICE.iter().filter_map(|row| row.line));
     }
 }

@@ -4,8 +4,9 @@
 use std::fmt::Write;
 
 use ingress_ledger::OverloadKind;
-use remote_session_web_ui::report::row::{FieldName, Kind, LaneRead, Row, ServiceRead, Unit};
-use remote_session_web_ui::report::table::{LANE, SERVICE};
+use remote_session_web_ui::report::about::{About, FieldName, Kind, Unit};
+use remote_session_web_ui::report::row::{LaneRead, ServiceRead};
+use remote_session_web_ui::report::table::{LANE, LANE_ABOUT, SERVICE, SERVICE_ABOUT};
 
 /// Longest line of the schema's comments.
 const COMMENT_MAX: usize = 76;
@@ -13,56 +14,55 @@ const COMMENT_MAX: usize = 76;
 /// The keys of the evidence line, in its order.
 pub(crate) fn evidence_keys() -> String {
     let mut table = String::from("| key | is | counts | look at it when |\n|---|---|---|---|\n");
-    for row in LANE {
+    for (row, about) in LANE.iter().zip(LANE_ABOUT) {
         let label = match row.read {
             LaneRead::Overload(_) => "_<kind>",
             LaneRead::Status(_) => "_<code>",
             LaneRead::Number(_) | LaneRead::Word(_) => "",
         };
-        write_key(&mut table, row, &format!("{label}_<lane>"));
+        write_key(&mut table, (row.line, &format!("{label}_<lane>")), about);
     }
-    for row in SERVICE {
+    for (row, about) in SERVICE.iter().zip(SERVICE_ABOUT) {
         let label = match row.read {
             ServiceRead::Class(_) => "_<class>xx",
             ServiceRead::Number(_) | ServiceRead::Word(_) => "",
         };
-        write_key(&mut table, row, label);
+        write_key(&mut table, (row.line, label), about);
     }
     table
 }
 
-fn write_key<R>(table: &mut String, row: &Row<R>, ending: &str) {
-    if let Some(key) = row.line_key() {
-        let (what, meaning, look) = (kind(row), row.meaning, row.look);
-        let look = if look.is_empty() {
-            String::new()
-        } else {
-            format!("{look} ")
+fn write_key(table: &mut String, (key, ending): (Option<&str>, &str), about: &About) {
+    if let Some(key) = key {
+        let (what, meaning) = (kind(about), about.meaning);
+        let look = match about.look {
+            "" => String::new(),
+            look => format!("{look} "),
         };
         writeln!(table, "| `{key}{ending}` | {what} | {meaning} | {look}|").unwrap();
     }
 }
 
 /// A counter of requests is called so; the unit of a word is none.
-fn kind<R>(row: &Row<R>) -> String {
-    match row.unit {
-        Unit::None => row.kind.word().into(),
-        unit => format!("{}, {}", row.kind.word(), unit.word()),
+fn kind(about: &About) -> String {
+    match about.unit {
+        Unit::None => about.kind.word().into(),
+        unit => format!("{}, {}", about.kind.word(), unit.word()),
     }
 }
 
 /// The numbers of `LaneEvidence`.
 pub(crate) fn lane_fields() -> String {
     let mut fields = Vec::new();
-    for row in LANE {
+    for (row, about) in LANE.iter().zip(LANE_ABOUT) {
         let names: Vec<&str> = match row.read {
             LaneRead::Overload(_) => OverloadKind::ALL.map(OverloadKind::code).into(),
-            _ => vec![row.name],
+            _ => vec![about.name],
         };
         fields.extend(
             row.fields()
                 .zip(names)
-                .map(|(number, name)| (number, name, comment(row))),
+                .map(|(number, name)| (number, name, comment(about))),
         );
     }
     schema_text(fields)
@@ -70,18 +70,20 @@ pub(crate) fn lane_fields() -> String {
 
 /// The numbers of `Evidence`.
 pub(crate) fn service_fields() -> String {
-    let fields = SERVICE
-        .iter()
-        .flat_map(|row| row.fields().map(|number| (number, row.name, comment(row))));
+    let rows = SERVICE.iter().zip(SERVICE_ABOUT);
+    let fields = rows.flat_map(|(row, about)| {
+        row.fields()
+            .map(|number| (number, about.name, comment(about)))
+    });
     schema_text(fields.collect())
 }
 
 /// A sentence. What is no counter says so: the schema says what a number is by itself.
-fn comment<R>(row: &Row<R>) -> String {
-    let (first, rest) = row.meaning.split_at(1);
-    let what = match row.kind {
+fn comment(about: &About) -> String {
+    let (first, rest) = about.meaning.split_at(1);
+    let what = match about.kind {
         Kind::Counter => String::new(),
-        _ => format!(" ({})", kind(row)),
+        _ => format!(" ({})", kind(about)),
     };
     format!("{}{rest}{what}.", first.to_uppercase())
 }
