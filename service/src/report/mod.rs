@@ -1,7 +1,7 @@
 //! What the service tells of itself: INV-EVIDENCE.
 //!
 //! [`evidence`] is every counter as one plain copy, [`table`] says of each what it is called and
-//! means. [`line`] prints the console line from it, `record` the message, [`key`] reads a line's
+//! means. [`mod@line`] prints the console line from it, `record` the message, [`key`] reads a line's
 //! keys back.
 
 pub mod about;
