@@ -4,7 +4,7 @@
 //! | told as | by | from a row's |
 //! |---|---|---|
 //! | the evidence line | `line` | place in the table, `line`, `read` |
-//! | `GET /api/ingress` | `api` | place in the table, `json`, `read` |
+//! | `GET /api/ingress` | its handler | place in the table, `json`, `read` |
 //! | the record, `GET /api/evidence` | `record` | `field`, `read` |
 //! | the record's schema, the operators' guide | `tools/treecheck` | all of it |
 //! | what the harness reads | `key` | `line` |
