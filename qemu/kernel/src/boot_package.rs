@@ -6,7 +6,6 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt;
 
 use capos_config::capos_capnp::system_manifest;
 use capos_config::{
@@ -15,33 +14,21 @@ use capos_config::{
 };
 use ingress_schema::listen::ListenBinding;
 
-use crate::package_budget::{BINARIES_MAX, reader_options};
+use crate::boot_error::BootError;
+use crate::call::kinds::{Kind, Object};
+use crate::package_budget::reader_options;
 
 pub use ingress_schema::PROCESSES_MAX;
 
 /// What one capability of a process is to refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grant {
-    /// The console.
-    Console,
-    /// The terminal on the second serial port.
-    Terminal,
-    /// The monotonic clock.
-    Timer,
-    /// The date.
-    WallClock,
-    /// Random bytes.
-    Entropy,
+    /// The one object of its kind.
+    Object(Object),
     /// A listen authority, bound to a port of a transport.
     Listen(ListenBinding),
-    /// Outgoing connections.
-    Network,
-    /// An endpoint that does nothing.
+    /// An endpoint of its own, that does nothing.
     Endpoint,
-    /// Host name and message of the day.
-    SystemInfo,
-    /// The log.
-    LogSink,
 }
 
 /// A grant under its name.
@@ -68,7 +55,7 @@ impl ProcessPlan<'_> {
     /// Whether it may make outgoing connections.
     #[must_use]
     pub fn may_connect(&self) -> bool {
-        self.holds(|grant| grant == Grant::Network)
+        self.holds(|grant| grant == Grant::Object(Object::NetworkManager))
     }
 
     /// Whether it may listen.
@@ -95,113 +82,6 @@ pub struct BootPlan<'a> {
     pub hostname: String,
     /// Least level that the log takes.
     pub log_level: LogLevel,
-}
-
-/// Why a boot is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BootError {
-    /// The bytes are no such message, or the published validators object.
-    Manifest(String),
-    /// A capability comes from a source that this kernel does not have.
-    UnsupportedSource {
-        /// Whose.
-        process: String,
-        /// Under which name.
-        cap: String,
-        /// Which source.
-        cap_source: String,
-    },
-    /// A listen badge is no binding.
-    ListenBadge {
-        /// Whose.
-        process: String,
-        /// Under which name.
-        cap: String,
-        /// In the words of the schema crate.
-        reason: String,
-    },
-    /// An interface is expected that the source does not have.
-    InterfaceMismatch {
-        /// Whose.
-        process: String,
-        /// Under which name.
-        cap: String,
-    },
-    /// A field says something that nothing here would heed.
-    Unheeded {
-        /// Whose.
-        process: String,
-        /// Under which name.
-        cap: String,
-        /// Which field.
-        field: &'static str,
-        /// What it says.
-        value: u64,
-        /// The grant's source.
-        cap_source: KernelCapSource,
-    },
-    /// A service asks to be restarted.
-    Restart(String),
-    /// More processes than the kernel starts.
-    TooManyProcesses(usize),
-    /// No binary of that name.
-    NoBinary(String),
-    /// More binaries than a package may hold.
-    TooManyBinaries(u32),
-    /// So many bytes follow the message.
-    Trailing(usize),
-}
-
-impl fmt::Display for BootError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Manifest(reason) => write!(f, "manifest: {reason}"),
-            Self::UnsupportedSource {
-                process,
-                cap,
-                cap_source,
-            } => write!(f, "{process}: cap `{cap}`: no source `{cap_source}` here"),
-            Self::ListenBadge {
-                process,
-                cap,
-                reason,
-            } => write!(f, "{process}: cap `{cap}`: {reason}"),
-            Self::InterfaceMismatch { process, cap } => {
-                write!(f, "{process}: cap `{cap}`: unexpected interface id")
-            }
-            Self::Unheeded {
-                process,
-                cap,
-                field,
-                value,
-                cap_source,
-            } => write!(
-                f,
-                "{process}: cap `{cap}`: {field} = {value}: source `{cap_source}` takes none"
-            ),
-            Self::Restart(name) => write!(f, "{name}: restart policies are not supported here"),
-            Self::TooManyProcesses(count) => {
-                write!(f, "{count} processes; at most {PROCESSES_MAX} can run")
-            }
-            Self::NoBinary(name) => write!(f, "no binary `{name}` in the package"),
-            Self::TooManyBinaries(count) => {
-                write!(f, "{count} binaries; at most {BINARIES_MAX} can be read")
-            }
-            Self::Trailing(bytes) => write!(f, "{bytes} bytes follow the package"),
-        }
-    }
-}
-
-impl From<capos_config::Error> for BootError {
-    fn from(error: capos_config::Error) -> Self {
-        Self::Manifest(error.to_string())
-    }
-}
-
-impl From<capnp::Error> for BootError {
-    fn from(error: capnp::Error) -> Self {
-        Self::Manifest(error.to_string())
-    }
 }
 
 /// Reads and checks the package in `bytes`, which start on a word border.
@@ -327,34 +207,31 @@ impl Wanted<'_> {
             })
     }
 
-    fn resolve(&self) -> Result<NamedGrant, BootError> {
-        let grant = match self.kernel_source {
-            KernelCapSource::Console => Grant::Console,
-            KernelCapSource::TerminalSession => Grant::Terminal,
-            KernelCapSource::Timer => Grant::Timer,
-            KernelCapSource::WallClock => Grant::WallClock,
-            KernelCapSource::EntropySource => Grant::Entropy,
-            KernelCapSource::TcpListenAuthority => {
-                Grant::Listen(ListenBinding::from_badge(self.badge).map_err(|error| {
-                    BootError::ListenBadge {
-                        process: self.process.into(),
-                        cap: self.cap.into(),
-                        reason: error.to_string(),
-                    }
-                })?)
-            }
-            KernelCapSource::NetworkManager => Grant::Network,
-            KernelCapSource::Endpoint => Grant::Endpoint,
-            KernelCapSource::SystemInfo => Grant::SystemInfo,
-            KernelCapSource::LogSink => Grant::LogSink,
-            other => {
-                return Err(BootError::UnsupportedSource {
+    /// What the source grants. A kind of which there are several says here how a
+    /// manifest tells them apart.
+    fn grant(&self) -> Result<Grant, BootError> {
+        match Kind::granted_by(self.kernel_source) {
+            Some(Kind::ListenAuthority) => ListenBinding::from_badge(self.badge)
+                .map(Grant::Listen)
+                .map_err(|error| BootError::ListenBadge {
                     process: self.process.into(),
                     cap: self.cap.into(),
-                    cap_source: other.to_string(),
-                });
-            }
-        };
+                    reason: error.to_string(),
+                }),
+            Some(Kind::Endpoint) => Ok(Grant::Endpoint),
+            other => other
+                .and_then(Kind::the_only)
+                .map(Grant::Object)
+                .ok_or_else(|| BootError::UnsupportedSource {
+                    process: self.process.into(),
+                    cap: self.cap.into(),
+                    cap_source: self.kernel_source.to_string(),
+                }),
+        }
+    }
+
+    fn resolve(&self) -> Result<NamedGrant, BootError> {
+        let grant = self.grant()?;
         if let Some(unheeded) = self.unheeded() {
             return Err(unheeded);
         }
@@ -508,7 +385,7 @@ mod tests {
         assert_eq!(
             grants(&bytes),
             [
-                ("console".into(), Grant::Console),
+                ("console".into(), Grant::Object(Object::Console)),
                 ("ui_listener".into(), Grant::Listen(binding)),
                 ("ingress_public_slots=9".into(), Grant::Endpoint),
             ]

@@ -23,10 +23,7 @@ mod kernel;
 #[expect(unsafe_code, reason = "page tables, frames, user memory")]
 mod memory;
 mod network;
-mod object;
 mod panic;
-mod process;
-mod syscall;
 mod time;
 #[expect(unsafe_code, reason = "entry code, saved state")]
 mod trap;

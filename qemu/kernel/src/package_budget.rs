@@ -9,10 +9,7 @@ use capnp::message::ReaderOptions;
 use capos_config::capos_capnp::system_manifest;
 use capos_config::default_reader_options;
 
-use crate::boot_package::BootError;
-
-/// Most programs in one package.
-pub const BINARIES_MAX: u32 = 16;
+use crate::boot_error::{BINARIES_MAX, BootError};
 
 /// Most words that are read besides the programs: 256 KiB. Each can become at most one decoded value
 /// of 56 bytes, so that the heap has room for them whatever they are.
@@ -43,7 +40,8 @@ pub fn reader_options(bytes: &[u8]) -> Result<ReaderOptions, BootError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::boot_package::{BootError, read};
+    use crate::boot_error::BootError;
+    use crate::boot_package::read;
 
     /// A pointer to a struct `offset` words further on, or the tag of a list of `offset` structs.
     fn structure(offset: usize, data: u64, pointers: u64) -> u64 {

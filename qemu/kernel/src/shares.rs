@@ -10,7 +10,7 @@
 //! or need a second rule that says when it does not; and the client in the guest,
 //! which wants little, would wait behind a service that wants all.
 
-use crate::boot_package::PROCESSES_MAX;
+use ingress_schema::PROCESSES_MAX;
 
 /// How far behind the others a process that wakes may be, in nanoseconds.
 const CREDIT: u64 = 5_000_000;

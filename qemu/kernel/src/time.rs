@@ -1,6 +1,7 @@
 //! The monotonic clock and the date.
 
 use harness_kernel::clock::{CalibrationError, ChipTime, Clock, MEASURE_COUNTS};
+use harness_kernel::platform::Moment;
 
 use crate::cell::KernelCell;
 use crate::cpu::{port_read, port_write, time_stamp};
@@ -17,16 +18,6 @@ static DATE: KernelCell<Date> = KernelCell::new(Date {
 struct Date {
     unix_seconds: Option<i64>,
     read_at: u64,
-}
-
-/// A date with the moment that it belongs to.
-pub(crate) struct Moment {
-    /// Seconds since 1970, UTC.
-    pub(crate) unix_seconds: i64,
-    /// Nanoseconds into the second.
-    pub(crate) nanoseconds: u32,
-    /// The same moment on the monotonic clock.
-    pub(crate) monotonic: u64,
 }
 
 /// A measurement under way: the boot goes on while the reference counts.

@@ -1,18 +1,22 @@
 //! From the boot package to processes that are ready to run.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use harness_kernel::boot_package::{BootPlan, Grant, ProcessPlan};
+use harness_kernel::call::kinds::Object;
+use harness_kernel::call::ticket::ProcessIndex;
 use harness_kernel::cap_table::CapTable;
 use harness_kernel::capset_page::{self, CapSetPageError, NamedCap};
+use harness_kernel::process::state::Process;
 use harness_kernel::program::{self, ProgramError};
 use ingress_schema::CAP_DISCRIMINATOR_NAME;
 use ingress_schema::listen::{ListenBinding, Transport};
 
+use super::load;
 use crate::device::console::print_line;
-use crate::object::Object;
-use crate::process::{Process, load};
+use crate::kernel::state::Task;
 
 /// Why a boot is refused once the package itself is sound.
 pub(crate) enum LaunchError {
@@ -64,14 +68,7 @@ impl Minted {
 
     fn object(&mut self, grant: Grant) -> Result<Object, ListenBinding> {
         Ok(match grant {
-            Grant::Console => Object::Console,
-            Grant::Terminal => Object::Terminal,
-            Grant::Timer => Object::Timer,
-            Grant::WallClock => Object::WallClock,
-            Grant::Entropy => Object::Entropy,
-            Grant::Network => Object::NetworkManager,
-            Grant::SystemInfo => Object::SystemInfo,
-            Grant::LogSink => Object::LogSink,
+            Grant::Object(object) => object,
             Grant::Endpoint => {
                 self.endpoints = self.endpoints.saturating_add(1);
                 Object::Endpoint(self.endpoints)
@@ -101,25 +98,27 @@ impl Minted {
 pub(crate) fn launch(
     plan: &BootPlan<'_>,
     minted: &mut Minted,
-) -> Result<Vec<Option<Process>>, LaunchError> {
-    let mut processes = Vec::with_capacity(plan.processes.len());
-    for (pid, process) in (1_u32..).zip(&plan.processes) {
-        processes.push(Some(start_process(process, pid, minted)?));
+) -> Result<Vec<Option<Task>>, LaunchError> {
+    let mut tasks = Vec::with_capacity(plan.processes.len());
+    for (place, process) in plan.processes.iter().enumerate() {
+        let task = start_process(process, ProcessIndex(place), minted)?;
         print_line!(
-            "process {} pid={pid} loaded bytes={} check={:016x}",
+            "process {} pid={} loaded bytes={} check={:016x}",
             process.name,
+            task.process.pid,
             process.file.len(),
             ingress_schema::check_number(process.file)
         );
+        tasks.push(Some(task));
     }
-    Ok(processes)
+    Ok(tasks)
 }
 
 fn start_process(
     plan: &ProcessPlan<'_>,
-    pid: u32,
+    index: ProcessIndex,
     minted: &mut Minted,
-) -> Result<Process, LaunchError> {
+) -> Result<Task, LaunchError> {
     let mut caps = CapTable::new();
     let mut named = Vec::with_capacity(plan.grants.len().saturating_add(1));
     let full = || LaunchError::CapSet(plan.name.clone(), CapSetPageError::TooMany);
@@ -146,7 +145,10 @@ fn start_process(
         .map_err(|error| LaunchError::CapSet(plan.name.clone(), error))?;
     let program = program::read(plan.file)
         .map_err(|error| LaunchError::Program(plan.name.to_string(), error))?;
-    let loaded = load::load(&program, pid, &page)
+    let loaded = load::load(&program, index, &page)
         .map_err(|_| LaunchError::OutOfFrames(plan.name.clone()))?;
-    Ok(Process::new(plan.name.clone(), pid, loaded, caps))
+    Ok(Task {
+        process: Process::new(index, plan.name.clone(), loaded.space, caps),
+        saved: Box::new(loaded.context),
+    })
 }

@@ -2,29 +2,33 @@
 //! memory, devices, boot package, launch.
 
 pub(crate) mod launch;
+pub(crate) mod load;
 pub(crate) mod start_info;
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use harness_kernel::boot_package::{self, BootPlan};
+use harness_kernel::call::scratch::Scratch;
+use harness_kernel::call::ticket::ProcessIndex;
+use harness_kernel::object::reader::Terminal;
+use harness_kernel::object::world::{SystemFacts, World};
 use harness_kernel::secret::Secret;
 use harness_kernel::shares::Shares;
-use harness_net::{AddError, FrameDevice, NetConfig};
+use harness_net::{AddError, FrameDevice, NetConfig, NetStack};
 
+use crate::cell::KernelCell;
 use crate::cpu;
 use crate::device::console::{self, print_line};
 use crate::device::exit::{Ending, leave};
 use crate::device::{pic, pit};
-use crate::kernel::{Kernel, SystemFacts};
+use crate::kernel::hardware::Hardware;
+use crate::kernel::state::Kernel;
 use crate::memory::evidence::MemoryEvidence;
 use crate::memory::layout::{self, PAGE_BYTES};
 use crate::memory::region::Region;
 use crate::memory::{frames, heap, kernel_map};
-use crate::network::Network;
-use crate::network::card::{self, Card};
-use crate::object::terminal::Terminal;
-use crate::process::ProcessIndex;
+use crate::network::card::{self, Card, Network};
 use crate::time;
 use crate::trap::descriptors;
 use launch::Minted;
@@ -34,6 +38,8 @@ core::arch::global_asm!(include_str!("entry.s"));
 /// The kernel heap. The network's buffers are most of it: 1,216 connections of
 /// 6 KiB each; what else is allocated is bounded and small.
 const HEAP_BYTES: usize = 10 * 1024 * 1024 + 512 * 1024;
+
+static SCRATCH: KernelCell<Scratch> = KernelCell::new(Scratch::new());
 
 /// From the machine entry: `start_info` is a physical address.
 #[unsafe(no_mangle)]
@@ -67,14 +73,16 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
     let cards = card::start_cards();
     let secret = secret(&cards);
     let origin = secret.origin();
-    let mut network = Network::new(NetConfig::new(secret.finish()));
+    let config = NetConfig::new(secret.finish());
+    let sockets = config.sockets;
+    let mut network = Network::new(NetStack::new(config), sockets);
     card::add_cards(&mut network, cards);
     if let Err(error) = add_clients(&mut network, &plan) {
         refuse(format_args!("outgoing connections: {}", error.explain()));
     }
     let mut minted = Minted::new(network.stack.transport_count());
-    let processes = match launch::launch(&plan, &mut minted) {
-        Ok(processes) => processes,
+    let tasks = match launch::launch(&plan, &mut minted) {
+        Ok(tasks) => tasks,
         Err(error) => refuse(format_args!("{error}")),
     };
     if let Err(error) = time::finish_measurement(measurement) {
@@ -82,25 +90,29 @@ extern "C" fn kernel_main(start_info: u64) -> ! {
     }
     time::read_date();
     print_line!("started ns={} entropy={}", time::now(), origin.name());
-    crate::kernel::start(Kernel {
-        remains: Vec::with_capacity(processes.len()),
-        processes,
+    crate::kernel::entry::start(Kernel {
+        remains: Vec::with_capacity(tasks.len()),
+        tasks,
         running: None,
         running_since: 0,
         shares: shares(&plan),
         tick_at: 0,
         output_at: 0,
         interruptions: 0,
-        authorities: minted.authorities,
         memory: MemoryEvidence::default(),
-        network,
-        terminal: Terminal::start(),
-        facts: SystemFacts {
-            motd: plan.motd.to_string(),
-            hostname: plan.hostname.to_string(),
-            log_level: plan.log_level,
-            decisive: ProcessIndex(plan.decisive),
+        world: World {
+            platform: Hardware::start(),
+            network,
+            terminal: Terminal::new(),
+            authorities: minted.authorities,
+            facts: SystemFacts {
+                motd: plan.motd.to_string(),
+                hostname: plan.hostname.to_string(),
+                log_level: plan.log_level,
+            },
         },
+        scratch: SCRATCH.leak(),
+        decisive: ProcessIndex(plan.decisive),
     })
 }
 

@@ -4,6 +4,8 @@
 
 use capos_config::ring::{self, CQ_ENTRIES, CapCqe, CapRingHeader, CapSqe, SQ_ENTRIES};
 
+use harness_kernel::user_space::Queues;
+
 use super::frames::Frame;
 
 /// The page, through the kernel's map of all memory. Its address space holds it
@@ -22,47 +24,43 @@ impl RingPage {
         Self { base }
     }
 
-    /// Where the process says its submissions end.
-    pub(crate) fn submission_tail(&self) -> u32 {
+    const fn header(&self) -> *mut CapRingHeader {
+        self.base.cast()
+    }
+}
+
+impl Queues for RingPage {
+    fn submission_tail(&self) -> u32 {
         // SAFETY: the page is mapped and holds a header.
         unsafe { ring::sq_tail(self.header()) }
     }
 
-    /// A copy of submission `number`, which the process cannot change any more.
-    pub(crate) fn submission(&self, number: u32) -> CapSqe {
+    fn submission(&self, number: u32) -> CapSqe {
         // SAFETY: the index is masked, so the entry lies in the page.
         let entry = unsafe { ring::sqe_at(self.base, number & (SQ_ENTRIES - 1)) };
         // SAFETY: as above, and every bit pattern is a submission.
         unsafe { entry.read_volatile() }
     }
 
-    /// Tells the process how many submissions were taken.
-    pub(crate) fn set_submission_head(&self, value: u32) {
+    fn set_submission_head(&self, value: u32) {
         // SAFETY: the page is mapped and holds a header.
         unsafe { ring::set_sq_head(self.header(), value) };
     }
 
-    /// How many completions the process says it has taken.
-    pub(crate) fn completion_head(&self) -> u32 {
+    fn completion_head(&self) -> u32 {
         // SAFETY: the page is mapped and holds a header.
         unsafe { ring::cq_head(self.header()) }
     }
 
-    /// Writes completion `number`.
-    pub(crate) fn set_completion(&self, number: u32, completion: CapCqe) {
+    fn set_completion(&self, number: u32, completion: CapCqe) {
         // SAFETY: the index is masked, so the entry lies in the page.
         let entry = unsafe { ring::cqe_at_mut(self.base, number & (CQ_ENTRIES - 1)) };
         // SAFETY: as above.
         unsafe { entry.write_volatile(completion) };
     }
 
-    /// Tells the process where its completions end.
-    pub(crate) fn set_completion_tail(&self, value: u32) {
+    fn set_completion_tail(&self, value: u32) {
         // SAFETY: the page is mapped and holds a header.
         unsafe { ring::set_cq_tail(self.header(), value) };
-    }
-
-    const fn header(&self) -> *mut CapRingHeader {
-        self.base.cast()
     }
 }

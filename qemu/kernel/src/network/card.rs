@@ -3,15 +3,17 @@
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use harness_net::{NicConfig, TRANSPORTS_MAX};
+use harness_net::{NetStack, NicConfig, TRANSPORTS_MAX};
 
-use super::Network;
 use crate::device::console::print_line;
 use crate::virtio::card::{Arrivals, NetworkCard};
 use crate::virtio::pci;
 
 /// The card that the stack is built over.
 pub(crate) type Card = NetworkCard;
+
+/// The network over the machine's cards.
+pub(crate) type Network = harness_kernel::sockets::network::Network<NetStack<Card>>;
 
 const PREFIX: u8 = 24;
 

@@ -1,31 +1,39 @@
 //! Console: bytes and lines to the first serial port, never waiting.
 
-use harness_kernel::line_guard::{Ending, Speaker};
-use harness_kernel::request;
+use super::world::{Caller, World};
+use crate::call::method::methods;
+use crate::call::reply::{Outcome, Reply, Returned};
+use crate::call::scratch::Answer;
+use crate::call::ticket::Call;
+use crate::line_guard::{Ending, Speaker};
+use crate::platform::Platform;
+use crate::request;
 
-use super::{Call, answer, params};
-use crate::device;
-use crate::kernel::Kernel;
-use crate::process::ProcessIndex;
-use crate::syscall::complete::{Raised, Reply};
+methods! {
+    /// Bytes as they are.
+    Write = 0,
+    /// A line.
+    WriteLine = 1,
+}
 
 /// Calls a method of the console.
-pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
-    let Some(process) = kernel.process_mut(index) else {
-        return;
-    };
-    let speaker = Speaker(index.0);
-    let written = match call.method {
-        0 => params::with(&process.space, &call, |message| {
-            device::console::write(speaker, request::console_data(message)?, Ending::Open);
-            Ok(())
-        }),
-        1 => params::with(&process.space, &call, |message| {
-            device::console::write(speaker, request::console_line(message)?, Ending::Line);
-            Ok(())
-        }),
-        _ => Err(Raised::unimplemented()),
-    };
-    let reply = written.map_or_else(Reply::Raised, |()| Reply::Void);
-    answer(kernel, index, call.ticket, reply);
+///
+/// # Errors
+/// When the parameters are not the method's.
+pub fn call<'a, P: Platform>(
+    world: &mut World<P>,
+    caller: &mut Caller<'_, P::Space>,
+    call: &Call<Method>,
+    _: &'a mut Answer,
+) -> Returned<'a> {
+    let speaker = Speaker(caller.process.index.0);
+    caller.with(call, |message| {
+        let (text, ending) = match call.method {
+            Method::Write => (request::console_data(message)?, Ending::Open),
+            Method::WriteLine => (request::console_line(message)?, Ending::Line),
+        };
+        world.platform.write_console(speaker, text, ending);
+        Ok(())
+    })?;
+    Ok(Outcome::Done(Reply::Void))
 }

@@ -1,47 +1,64 @@
 //! CapDiscriminator: what the caller's own slots refer to. Knows no other
 //! process and gives away no authority.
 
-use harness_kernel::cap_table::CapId;
-use harness_kernel::request;
 use ingress_schema::listen::{ListenBinding, Transport};
 
-use super::{Call, Object, SmallMessage, answer, params};
-use crate::kernel::Kernel;
-use crate::process::{Process, ProcessIndex};
-use crate::syscall::complete::{Raised, Reply};
+use super::world::{Caller, World};
+use crate::call::kinds::Object;
+use crate::call::method::methods;
+use crate::call::reply::{Outcome, Raised, Returned};
+use crate::call::scratch::Answer;
+use crate::call::ticket::Call;
+use crate::cap_table::CapId;
+use crate::platform::Platform;
+use crate::process::state::Process;
+use crate::request;
 
-const NO_TRANSPORT: u64 = 0xffff;
-
-/// Calls a method of the discriminator.
-pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
-    let words = match call.method {
-        ingress_schema::CAP_DISCRIMINATOR_IDENTIFY => identify(kernel, index, &call),
-        ingress_schema::CAP_DISCRIMINATOR_COMPARE => compare(kernel, index, &call),
-        _ => Err(Raised::unimplemented()),
-    };
-    match words {
-        Ok((words, count)) => {
-            let message = SmallMessage::new(words.get(..count).unwrap_or(&[]), &[]);
-            answer(kernel, index, call.ticket, Reply::Message(message.bytes()));
-        }
-        Err(raised) => answer(kernel, index, call.ticket, Reply::Raised(raised)),
-    }
+methods! {
+    /// What a slot refers to.
+    Identify = 0,
+    /// Whether two slots refer to the same.
+    Compare = 1,
 }
 
-fn identify(
-    kernel: &mut Kernel,
-    index: ProcessIndex,
-    call: &Call,
-) -> Result<([u64; 2], usize), Raised> {
-    let process = kernel.process_mut(index).ok_or(EMPTY_SLOT)?;
-    let id = params::with(&process.space, call, request::identified)?;
-    let object = held(process, id)?;
-    let binding = match object {
-        Object::ListenAuthority(which) => kernel.authorities.get(usize::from(which)).copied(),
-        Object::Listener(listener) => kernel.network.binding_of(listener),
-        _ => None,
+const _: () = assert!(
+    Method::Identify as u16 == ingress_schema::CAP_DISCRIMINATOR_IDENTIFY
+        && Method::Compare as u16 == ingress_schema::CAP_DISCRIMINATOR_COMPARE
+);
+
+const NO_TRANSPORT: u64 = 0xffff;
+const EMPTY_SLOT: Raised = Raised::invalid("the slot is empty");
+
+/// Calls a method of the discriminator.
+///
+/// # Errors
+/// When a slot is empty, or the parameters are not the method's.
+pub fn call<'a, P: Platform>(
+    world: &mut World<P>,
+    caller: &mut Caller<'_, P::Space>,
+    call: &Call<Method>,
+    answer: &'a mut Answer,
+) -> Returned<'a> {
+    let reply = match call.method {
+        Method::Identify => {
+            let id = caller.with(call, request::identified)?;
+            let object = held(caller.process, id)?;
+            let binding = match object {
+                Object::ListenAuthority(which) => {
+                    world.authorities.get(usize::from(which)).copied()
+                }
+                Object::Listener(listener) => world.network.binding_of(listener),
+                _ => None,
+            };
+            answer.reply(&[object.identity(), describe(binding)], &[])
+        }
+        Method::Compare => {
+            let [left, right] = caller.with(call, request::compared)?;
+            let same = held(caller.process, left)? == held(caller.process, right)?;
+            answer.reply(&[u64::from(same)], &[])
+        }
     };
-    Ok(([object.identity(), describe(binding)], 2))
+    Ok(Outcome::Done(reply?))
 }
 
 /// Transport, port and wildcard, as they lie in the second word.
@@ -53,20 +70,7 @@ fn describe(binding: Option<ListenBinding>) -> u64 {
     })
 }
 
-fn compare(
-    kernel: &mut Kernel,
-    index: ProcessIndex,
-    call: &Call,
-) -> Result<([u64; 2], usize), Raised> {
-    let process = kernel.process_mut(index).ok_or(EMPTY_SLOT)?;
-    let [left, right] = params::with(&process.space, call, request::compared)?;
-    let same = held(process, left)? == held(process, right)?;
-    Ok(([u64::from(same), 0], 1))
-}
-
-const EMPTY_SLOT: Raised = Raised::invalid("the slot is empty");
-
-fn held(process: &Process, id: u32) -> Result<Object, Raised> {
+fn held<S>(process: &Process<S>, id: u32) -> Result<Object, Raised> {
     process
         .caps
         .find(CapId::from_wire(id))

@@ -2,48 +2,51 @@
 
 use capos_config::LogLevel;
 use capos_config::capos_capnp::LogLevel as WireLevel;
-use harness_kernel::line_guard::{Speaker, until_control};
-use harness_kernel::request;
 
-use super::{Call, SmallMessage, answer, params};
-use crate::device::console;
-use crate::kernel::Kernel;
-use crate::process::ProcessIndex;
-use crate::syscall::complete::{Raised, Reply};
+use super::world::{Caller, World};
+use crate::call::method::methods;
+use crate::call::reply::{Outcome, Returned};
+use crate::call::scratch::Answer;
+use crate::call::ticket::Call;
+use crate::line_guard::{Speaker, until_control};
+use crate::platform::Platform;
+use crate::request;
+
+methods! {
+    /// A record.
+    Write = 0,
+}
 
 const COMPONENT_MAX: usize = 32;
 const MESSAGE_MAX: usize = 200;
 
 /// Calls a method of the log.
-pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
-    let least = rank(kernel.facts.log_level);
-    let Some(process) = kernel.process_mut(index) else {
-        return;
-    };
-    let accepted = if call.method == 0 {
-        params::with(&process.space, &call, |message| {
-            let record = request::log_record(message)?;
-            if (record.level as u16) < least {
-                return Ok(false);
-            }
-            let component = cut(record.component, COMPONENT_MAX);
-            let text = cut(record.text, MESSAGE_MAX);
-            console::write_record(
-                Speaker(index.0),
-                &[b"[log] ", word(record.level), b" ", component, b": ", text],
-            );
-            Ok(true)
-        })
-    } else {
-        Err(Raised::unimplemented())
-    };
-    match accepted {
-        Ok(accepted) => {
-            let message = SmallMessage::new(&[u64::from(accepted)], &[]);
-            answer(kernel, index, call.ticket, Reply::Message(message.bytes()));
+///
+/// # Errors
+/// When the parameters are not the method's.
+pub fn call<'a, P: Platform>(
+    world: &mut World<P>,
+    caller: &mut Caller<'_, P::Space>,
+    call: &Call<Method>,
+    answer: &'a mut Answer,
+) -> Returned<'a> {
+    let Method::Write = call.method;
+    let least = rank(world.facts.log_level);
+    let speaker = Speaker(caller.process.index.0);
+    let accepted = caller.with(call, |message| {
+        let record = request::log_record(message)?;
+        if (record.level as u16) < least {
+            return Ok(false);
         }
-        Err(raised) => answer(kernel, index, call.ticket, Reply::Raised(raised)),
-    }
+        let component = cut(record.component, COMPONENT_MAX);
+        let text = cut(record.text, MESSAGE_MAX);
+        world.platform.write_record(
+            speaker,
+            &[b"[log] ", word(record.level), b" ", component, b": ", text],
+        );
+        Ok(true)
+    })?;
+    Ok(Outcome::Done(answer.reply(&[u64::from(accepted)], &[])?))
 }
 
 const fn rank(level: LogLevel) -> u16 {

@@ -4,64 +4,76 @@
 use core::net::{Ipv4Addr, SocketAddrV4};
 
 use capos_config::capos_capnp::IpAddressFamily;
-use harness_kernel::message::Blob;
-use harness_kernel::request;
 use harness_net::{ConnectError, ConnectState, SocketId, TransportId};
 
-use super::listen::check_room;
-use super::{Call, Object, SmallMessage, answer, params};
-use crate::kernel::Kernel;
-use crate::process::ProcessIndex;
-use crate::syscall::complete::{Raised, Reply};
+use super::world::{Caller, World, check_room};
+use crate::call::kinds::Object;
+use crate::call::method::methods;
+use crate::call::reply::{Completion, Outcome, Raised, Reply, Returned};
+use crate::call::scratch::Answer;
+use crate::call::ticket::Call;
+use crate::message::Blob;
+use crate::platform::Platform;
+use crate::process::state::Process;
+use crate::request;
+use crate::sockets::stack::Stack;
+
+methods! {
+    /// The address.
+    Config = 0,
+    /// A connection to a peer.
+    ConnectTcp = 2,
+}
 
 /// Bytes of the message that `connectTcp` answers.
 const CONNECT_BYTES: u32 = 24;
 
 /// Calls a method of the manager.
-pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
+///
+/// # Errors
+/// When there can be no such connection, and why.
+pub fn call<'a, P: Platform>(
+    world: &mut World<P>,
+    caller: &mut Caller<'_, P::Space>,
+    call: &Call<Method>,
+    answer: &'a mut Answer,
+) -> Returned<'a> {
     match call.method {
-        0 => config(kernel, index, call),
-        2 => {
-            if let Err(raised) = start_connect(kernel, index, &call) {
-                answer(kernel, index, call.ticket, Reply::Raised(raised));
-            }
+        Method::Config => config(world, answer),
+        Method::ConnectTcp => {
+            start(world, caller, call)?;
+            Ok(Outcome::Pending)
         }
-        _ => answer(
-            kernel,
-            index,
-            call.ticket,
-            Reply::Raised(Raised::unimplemented()),
-        ),
     }
 }
 
 /// Tells the first card's address, or the loopback's where there is no card.
-fn config(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
-    let stack = &kernel.network.stack;
-    let (address, mask, gateway) = match stack.transport_address(TransportId(1)) {
+fn config<'a, P: Platform>(world: &World<P>, answer: &'a mut Answer) -> Returned<'a> {
+    let (address, mask, gateway) = match world.network.stack.transport_address(TransportId(1)) {
         Some(address) => {
             let [a, b, c, _] = address.octets();
             (address, [255, 255, 255, 0], [a, b, c, 2])
         }
         None => (Ipv4Addr::LOCALHOST, [255, 0, 0, 0], [0; 4]),
     };
-    let message = SmallMessage::new(
+    let reply = answer.reply(
         &[IpAddressFamily::Ipv4 as u64],
         &[
             Blob::Data(&address.octets()),
             Blob::Data(&mask),
             Blob::Data(&gateway),
         ],
-    );
-    answer(kernel, index, call.ticket, Reply::Message(message.bytes()));
+    )?;
+    Ok(Outcome::Done(reply))
 }
 
-fn start_connect(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Result<(), Raised> {
-    check_room(kernel, index, &call.ticket, CONNECT_BYTES)?;
-    let Some(process) = kernel.process_mut(index) else {
-        return Ok(());
-    };
-    let peer = params::with(&process.space, call, |message| {
+fn start<P: Platform>(
+    world: &mut World<P>,
+    caller: &mut Caller<'_, P::Space>,
+    call: &Call<Method>,
+) -> Result<(), Raised> {
+    check_room(caller.process, &call.ticket, CONNECT_BYTES)?;
+    let peer = caller.with(call, |message| {
         let (address, port) = request::peer(message)?;
         Ok(match *address {
             [a, b, c, d] => Ok(SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), port)),
@@ -69,7 +81,8 @@ fn start_connect(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
             _ => Err(Raised::invalid("malformedAddress")),
         })
     })??;
-    let id = kernel
+    let index = caller.process.index;
+    let id = world
         .network
         .stack
         .connect(index.client(), peer)
@@ -80,7 +93,7 @@ fn start_connect(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
             | ConnectError::ClientLimit
             | ConnectError::PortsExhausted => Raised::overloaded(error.explain()),
         })?;
-    let connection = kernel
+    let connection = world
         .network
         .add_connection(index, id, None)
         .ok_or(Raised::overloaded("the socket pool is exhausted"))?;
@@ -90,40 +103,30 @@ fn start_connect(kernel: &mut Kernel, index: ProcessIndex, call: &Call) -> Resul
 
 /// Answers the call that opens connection `id`, once it is decided. The caller
 /// has checked for room in the completion queue.
-pub(crate) fn continue_connect(kernel: &mut Kernel, index: ProcessIndex, id: SocketId) {
-    let Some(ticket) = kernel
-        .network
-        .connection_mut(id)
-        .and_then(|connection| connection.connect)
-    else {
-        return;
-    };
-    let state = kernel.network.stack.connect_state(id);
+pub fn proceed<'a, P: Platform>(
+    world: &mut World<P>,
+    process: &Process<P::Space>,
+    id: SocketId,
+    answer: &'a mut Answer,
+) -> Option<Completion<'a>> {
+    let network = &mut world.network;
+    let ticket = network.connection_mut(id)?.connect?;
+    let state = network.stack.connect_state(id);
     if state == ConnectState::Connecting {
-        return;
+        return None;
     }
-    if let Some(connection) = kernel.network.connection_mut(id) {
-        connection.connect = None;
-    }
+    network.connection_mut(id)?.connect = None;
     let ready = match state {
-        ConnectState::Connected => check_room(kernel, index, &ticket, CONNECT_BYTES),
+        ConnectState::Connected => check_room(process, &ticket, CONNECT_BYTES),
         _ => Err(Raised::disconnected(
             "the connection was refused or timed out",
         )),
     };
-    match ready {
-        Ok(()) => {
-            let message = SmallMessage::new(&[0], &[]);
-            answer(
-                kernel,
-                index,
-                ticket,
-                Reply::WithCap(message.bytes(), Object::Socket(id)),
-            );
-        }
-        Err(raised) => {
-            kernel.network.close_connection(id);
-            answer(kernel, index, ticket, Reply::Raised(raised));
-        }
+    let message = ready.and_then(|()| answer.message(&[0], &[]));
+    if message.is_err() {
+        network.close_connection(id);
     }
+    let returned =
+        message.map(|message| Outcome::Done(Reply::WithCap(message, Object::Socket(id))));
+    Completion::of(ticket, returned)
 }

@@ -1,31 +1,33 @@
 //! SystemInfo: what the boot package calls the system.
 
-use harness_kernel::message::{Blob, encode};
+use super::world::{Caller, World};
+use crate::call::method::methods;
+use crate::call::reply::{Outcome, Returned};
+use crate::call::scratch::Answer;
+use crate::call::ticket::Call;
+use crate::message::Blob;
+use crate::platform::Platform;
 
-use super::{Call, answer};
-use crate::cell::KernelCell;
-use crate::kernel::Kernel;
-use crate::process::ProcessIndex;
-use crate::syscall::complete::{Raised, Reply};
-
-/// Room for the longest message of the day that validation lets pass.
-static BUFFER: KernelCell<[u8; 4608]> = KernelCell::new([0; 4608]);
+methods! {
+    /// The message of the day.
+    Motd = 0,
+    /// The host's name.
+    Hostname = 1,
+}
 
 /// Calls a method of the information.
-pub(crate) fn call(kernel: &mut Kernel, index: ProcessIndex, call: Call) {
-    BUFFER.with(|buffer| {
-        let text = match call.method {
-            0 => Ok(&kernel.facts.motd),
-            1 => Ok(&kernel.facts.hostname),
-            _ => Err(Raised::unimplemented()),
-        };
-        let length = text.and_then(|text| {
-            encode(buffer, &[], &[Blob::Text(text)]).map_err(|_| Raised::failed("text too long"))
-        });
-        let reply = match length {
-            Ok(length) => Reply::Message(buffer.get(..length).unwrap_or(&[])),
-            Err(raised) => Reply::Raised(raised),
-        };
-        answer(kernel, index, call.ticket, reply);
-    });
+///
+/// # Errors
+/// When the text is longer than an answer may be.
+pub fn call<'a, P: Platform>(
+    world: &mut World<P>,
+    _: &mut Caller<'_, P::Space>,
+    call: &Call<Method>,
+    answer: &'a mut Answer,
+) -> Returned<'a> {
+    let text = match call.method {
+        Method::Motd => &world.facts.motd,
+        Method::Hostname => &world.facts.hostname,
+    };
+    Ok(Outcome::Done(answer.reply(&[], &[Blob::Text(text)])?))
 }

@@ -1,5 +1,6 @@
-//! The two system calls, and what a process asks for through its queues.
+//! What a process asks for through its queues, and how it is answered.
 
-pub(crate) mod complete;
-pub(crate) mod enter;
-pub(crate) mod submit;
+pub mod complete;
+pub mod deliver;
+pub mod enter;
+pub mod submit;

@@ -11,60 +11,87 @@ use capos_config::ring::{
     CAP_TRANSFER_DESCRIPTOR_SIZE, CapSqe, CapTransferDescriptor, MAX_TRANSFER_DESCRIPTORS,
     is_valid_transfer_descriptor, sqe_wire_validation_error, transfer_descriptor_region_start,
 };
-use harness_kernel::cap_table::CapId;
-use harness_kernel::user_range::UserRange;
 
-use super::complete::{Reply, Ticket, complete};
-use crate::kernel::Kernel;
-use crate::memory::user::{self, Purpose};
-use crate::object::{Call, Object};
-use crate::process::{Process, ProcessIndex};
+use crate::call::kinds::Object;
+use crate::call::reply::{Completion, Reply};
+use crate::call::scratch::{PARAMS_MAX, Scratch};
+use crate::call::ticket::{Call, Ticket};
+use crate::cap_table::CapId;
+use crate::object::dispatch;
+use crate::object::world::{Caller, World};
+use crate::platform::Platform;
+use crate::process::state::Process;
+use crate::user_range::UserRange;
+use crate::user_space::{Purpose, UserSpace};
 
-/// Longest parameters, in bytes.
-pub(crate) const PARAMS_MAX: u32 = 64 * 1024;
 const DESCRIPTOR_BYTES: u32 = 8;
 const _: () = assert!(DESCRIPTOR_BYTES as usize == CAP_TRANSFER_DESCRIPTOR_SIZE);
 /// Longest result buffer, in bytes.
 const RESULT_MAX: u32 = 1024 * 1024;
 
-/// Handles one submission: completes it, or leaves it pending with its object.
-pub(crate) fn handle(kernel: &mut Kernel, index: ProcessIndex, submission: &CapSqe) {
-    let Some(process) = kernel.process_mut(index) else {
-        return;
+/// Carries one submission out: what it is to be completed with, unless it is
+/// pending with its object.
+pub fn carry_out<'a, P: Platform>(
+    world: &mut World<P>,
+    process: &mut Process<P::Space>,
+    scratch: &'a mut Scratch,
+    submission: &CapSqe,
+) -> Option<Completion<'a>> {
+    match check(process, submission).and_then(|request| carry(world, process, scratch, request)) {
+        Ok(completion) => completion,
+        Err(code) => {
+            let (opcode, cap) = (submission.opcode, submission.cap_id);
+            process.complain(
+                &mut world.platform,
+                format_args!("bad request: opcode={opcode} cap={cap:#x} refused={code}"),
+            );
+            let ticket = Ticket {
+                user_data: submission.user_data,
+                result: None,
+            };
+            let reply = Reply::Refused(code);
+            Some(Completion { ticket, reply })
+        }
+    }
+}
+
+fn carry<'a, P: Platform>(
+    world: &mut World<P>,
+    process: &mut Process<P::Space>,
+    scratch: &'a mut Scratch,
+    request: Request,
+) -> Result<Option<Completion<'a>>, i32> {
+    let void = |ticket| Completion {
+        ticket,
+        reply: Reply::Void,
     };
-    let checked = check(process, submission);
-    let refused = |process: &mut Process, code: i32| {
-        let (opcode, cap) = (submission.opcode, submission.cap_id);
-        process.complain(format_args!(
-            "bad request: opcode={opcode} cap={cap:#x} refused={code}"
-        ));
-        let ticket = Ticket {
-            user_data: submission.user_data,
-            result: None,
-        };
-        complete(process, ticket, Reply::Refused(code));
-    };
-    match checked {
-        Err(code) => refused(process, code),
-        Ok(Request::Nothing(ticket)) => complete(process, ticket, Reply::Void),
-        Ok(Request::Release(ticket, id)) => match process.caps.remove(id) {
-            Ok(object) => {
-                complete(process, ticket, Reply::Void);
-                kernel.release_object(index, object);
-            }
-            Err(_) => refused(process, CAP_ERR_INVALID_REQUEST),
-        },
-        Ok(Request::Call(call, object)) => crate::object::call(kernel, index, object, call),
+    match request {
+        Request::Nothing(ticket) => Ok(Some(void(ticket))),
+        Request::Release(ticket, id) => {
+            let object = process
+                .caps
+                .remove(id)
+                .map_err(|_| CAP_ERR_INVALID_REQUEST)?;
+            dispatch::release(world, process, object);
+            Ok(Some(void(ticket)))
+        }
+        Request::Call(call, object) => {
+            let ticket = call.ticket;
+            let Scratch { params, answer } = scratch;
+            let mut caller = Caller { process, params };
+            let returned = dispatch::call(world, object, &mut caller, call, answer);
+            Ok(Completion::of(ticket, returned))
+        }
     }
 }
 
 enum Request {
     Nothing(Ticket),
     Release(Ticket, CapId),
-    Call(Call, Object),
+    Call(Call<u16>, Object),
 }
 
-fn check(process: &Process, submission: &CapSqe) -> Result<Request, i32> {
+fn check<S: UserSpace>(process: &Process<S>, submission: &CapSqe) -> Result<Request, i32> {
     sqe_wire_validation_error(submission)?;
     let mut ticket = Ticket {
         user_data: submission.user_data,
@@ -107,8 +134,8 @@ fn check(process: &Process, submission: &CapSqe) -> Result<Request, i32> {
 }
 
 /// Checks a buffer of `(address, length, longest)`; none has length zero.
-fn buffer(
-    process: &Process,
+fn buffer<S: UserSpace>(
+    process: &Process<S>,
     (address, length, longest): (u64, u32, u32),
     purpose: Purpose,
     code: i32,
@@ -120,13 +147,13 @@ fn buffer(
         return Err(code);
     }
     let range = UserRange::new(address, length).map_err(|_| code)?;
-    user::check(&process.space, range, purpose).map_err(|_| code)?;
+    process.space.check(range, purpose).map_err(|_| code)?;
     Ok(Some(range))
 }
 
 /// The code for a call that brings capabilities. None here can be transferred,
 /// so well-formed descriptors are refused as unsupported.
-fn transfers(process: &Process, submission: &CapSqe) -> i32 {
+fn transfers<S: UserSpace>(process: &Process<S>, submission: &CapSqe) -> i32 {
     let count = usize::from(submission.xfer_cap_count);
     if count > MAX_TRANSFER_DESCRIPTORS {
         return CAP_ERR_INVALID_TRANSFER_DESCRIPTOR;
@@ -139,7 +166,7 @@ fn transfers(process: &Process, submission: &CapSqe) -> i32 {
         let mut bytes = [0; CAP_TRANSFER_DESCRIPTOR_SIZE];
         let read = UserRange::new(start.saturating_add(offset), DESCRIPTOR_BYTES)
             .ok()
-            .map(|range| user::read(&process.space, range, &mut bytes));
+            .map(|range| process.space.read(range, &mut bytes));
         if !matches!(read, Some(Ok(()))) {
             return CAP_ERR_INVALID_PARAMS_BUFFER;
         }

@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use capos_config::process_layout::{USER_IMAGE_LINK_LIMIT, USER_STACK_BASE};
+
 use super::user_context;
 
 const PAGE_FAULT: u64 = 14;
@@ -105,12 +107,17 @@ impl fmt::Display for Fault {
         )?;
         if vector == PAGE_FAULT {
             write!(f, " address={address:#x}")?;
-            if crate::process::load::is_stack_guard(address) {
+            if is_stack_guard(address) {
                 f.write_str(" (stack exhausted)")?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether `address` lies in the unmapped space below the stack.
+const fn is_stack_guard(address: u64) -> bool {
+    address < USER_STACK_BASE && address >= USER_IMAGE_LINK_LIMIT
 }
 
 /// An exception in ring 0 is a fault of the kernel.

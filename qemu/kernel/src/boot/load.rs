@@ -2,9 +2,10 @@
 
 use capos_config::capset::CAPSET_VADDR;
 use capos_config::process_layout::{
-    USER_IMAGE_LINK_LIMIT, USER_PAGE_BYTES, USER_STACK_BASE, USER_STACK_PAGES, USER_STACK_TOP,
+    USER_PAGE_BYTES, USER_STACK_BASE, USER_STACK_PAGES, USER_STACK_TOP,
 };
 use capos_config::ring::RING_VADDR;
+use harness_kernel::call::ticket::ProcessIndex;
 use harness_kernel::program::{Program, Segment, SegmentAccess};
 
 use crate::memory::address_space::{AddressSpace, Claim};
@@ -20,10 +21,18 @@ pub(crate) struct Loaded {
     pub(crate) context: UserContext,
 }
 
-/// Loads `program` for process `pid`, with the CapSet page `capset`. The first
+/// Loads `program` for the process at `index`, with the CapSet page `capset`. The first
 /// process has its memory for sure, whatever the others touch.
-pub(crate) fn load(program: &Program<'_>, pid: u32, capset: &[u8]) -> Result<Loaded, OutOfFrames> {
-    let claim = if pid == 1 { Claim::Kept } else { Claim::Shared };
+pub(crate) fn load(
+    program: &Program<'_>,
+    index: ProcessIndex,
+    capset: &[u8],
+) -> Result<Loaded, OutOfFrames> {
+    let claim = match index {
+        ProcessIndex(0) => Claim::Kept,
+        _ => Claim::Shared,
+    };
+    let pid = index.number();
     let mut space = AddressSpace::new(claim)?;
     for segment in &program.segments {
         let access = match segment.access {
@@ -120,9 +129,4 @@ fn map_content(
         at = at.saturating_add(room);
     }
     Ok(())
-}
-
-/// Whether `address` lies in the unmapped space below the stack.
-pub(crate) const fn is_stack_guard(address: u64) -> bool {
-    address < USER_STACK_BASE && address >= USER_IMAGE_LINK_LIMIT
 }

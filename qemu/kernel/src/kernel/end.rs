@@ -1,10 +1,12 @@
 //! How processes end, and with them the system.
 
-use super::{Process, ProcessIndex};
+use harness_kernel::call::ticket::ProcessIndex;
+
+use super::state::{Kernel, Remains};
 use crate::device::console::{self, print_line};
 use crate::device::exit::{Ending, leave};
-use crate::kernel::Kernel;
 use crate::memory::evidence;
+use crate::network::report::print_reports;
 use crate::time;
 use crate::trap::exception::Fault;
 
@@ -19,16 +21,6 @@ pub(crate) enum EndReason {
     Broke(&'static str),
 }
 
-/// What a process that has ended left behind, and how far it is given back. Each
-/// turn gives back a little, so that a thousand connections or all the memory of
-/// the machine keep nobody waiting (keeps KERNEL-ENTRY).
-pub(crate) struct Remains {
-    index: ProcessIndex,
-    process: Process,
-    /// The next place of the connections to look at, if any is left.
-    place: Option<usize>,
-}
-
 const INIT: ProcessIndex = ProcessIndex(0);
 
 impl Kernel {
@@ -38,23 +30,22 @@ impl Kernel {
         if self.running == Some(index) {
             self.running = None;
         }
-        let Some(process) = self.processes.get_mut(index.0).and_then(Option::take) else {
+        let Some(task) = self.tasks.get_mut(index.0).and_then(Option::take) else {
             return;
         };
+        let process = task.process;
         let (name, pid) = (&process.name, process.pid);
         match reason {
             EndReason::Exited(code) => print_line!("process {name} pid={pid} exited code={code}"),
             EndReason::Faulted(fault) => print_line!("process {name} pid={pid} faulted: {fault}"),
             EndReason::Broke(rule) => print_line!("process {name} pid={pid} faulted: {rule}"),
         }
-        self.terminal.forget(index);
-        self.network.forget_listeners(index);
+        self.world.forget(index);
         self.remains.push(Remains {
-            index,
             process,
             place: Some(0),
         });
-        if index == INIT || index == self.facts.decisive {
+        if index == INIT || index == self.decisive {
             self.end_machine(match reason {
                 EndReason::Exited(0) => Ending::Success,
                 _ => Ending::ServiceFailure,
@@ -62,27 +53,15 @@ impl Kernel {
         }
     }
 
-    /// Gives a bounded part of what ended processes held back.
-    pub(crate) fn give_remains_back(&mut self) {
-        let Some(remains) = self.remains.last_mut() else {
-            return;
-        };
-        match remains.place {
-            Some(place) => remains.place = self.network.forget_some(remains.index, place),
-            None if remains.process.space.free_some() => {}
-            None => drop(self.remains.pop()),
-        }
-    }
-
     /// Prints the last figures and ends the machine.
     fn end_machine(&mut self, ending: Ending) -> ! {
         console::drain();
-        self.network.print_reports();
+        print_reports(&self.world.network);
         evidence::tell();
         print_line!("uptime ns={}", time::now());
         print_line!("console dropped={}", console::dropped());
         print_line!("exit {}", ending.name());
-        self.terminal.drain();
+        self.world.platform.drain_terminal();
         console::drain();
         leave(ending)
     }

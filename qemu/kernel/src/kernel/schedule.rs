@@ -2,13 +2,16 @@
 //! of it, until it waits, ends, or has had more than another; nobody, and the
 //! processor halts.
 
+use harness_kernel::call::ticket::ProcessIndex;
+use harness_kernel::process::state::Process;
 use harness_kernel::shares::SLICE_NANOSECONDS;
+use harness_kernel::syscall::enter::Entered;
 
-use super::{Process, ProcessIndex, Waiting};
+use super::end::EndReason;
+use super::state::{Kernel, Task};
 use crate::device::output::Pumped;
 use crate::device::{console, pic, pit};
-use crate::kernel::Kernel;
-use crate::process::end::EndReason;
+use crate::network::interrupts;
 use crate::time;
 use crate::trap::{idle, user_context};
 
@@ -55,11 +58,7 @@ impl Kernel {
     /// already. One that comes from a system call will soon make another, and
     /// is not disturbed.
     fn may_compute(&mut self) -> bool {
-        let others_wait = self
-            .processes
-            .iter()
-            .flatten()
-            .any(|process| process.waiting != Waiting::Nothing);
+        let others_wait = self.alive().any(Process::is_waiting);
         if !others_wait || !user_context::is_interrupted() {
             return true;
         }
@@ -67,16 +66,15 @@ impl Kernel {
         if let Some(deadline) = self.next_deadline(now) {
             pit::arm_by(deadline, now);
         }
-        self.interruptions >= INTERRUPTIONS_MAX || self.network.arm_cards(now)
+        self.interruptions >= INTERRUPTIONS_MAX
+            || interrupts::arm_cards(&mut self.world.network, now)
     }
 
     /// The earliest moment at which a process or the network wants a turn.
     fn next_deadline(&self, now: u64) -> Option<u64> {
-        self.processes
-            .iter()
-            .flatten()
+        self.alive()
             .filter_map(Process::next_deadline)
-            .chain(self.network.next_deadline(now))
+            .chain(self.world.network.next_deadline(now))
             .min()
     }
 
@@ -117,9 +115,9 @@ impl Kernel {
             }
         }
         if lines & 1 << TERMINAL_LINE != 0 {
-            self.terminal.has_input();
+            self.world.terminal.has_input();
         }
-        if self.network.acknowledge(lines) {
+        if interrupts::acknowledge(&mut self.world.network, lines) {
             self.interruptions = self.interruptions.saturating_add(1);
         }
         pic::handled(lines);
@@ -128,80 +126,69 @@ impl Kernel {
     /// Books a tick to the process that computes, if one does.
     fn tick_running(&mut self) {
         let (rip, _) = user_context::place();
-        if let Some(process) = self.running.and_then(|index| self.process_mut(index))
-            && process.waiting == Waiting::Nothing
+        if let Some(entry) = self.running.and_then(|index| self.entry(index))
+            && !entry.process.is_waiting()
         {
-            process.computes(rip);
+            entry.process.computes(&mut entry.world.platform, rip);
         }
     }
 
     /// Lets the lines through that [`Kernel::handle_interrupts`] knows.
     pub(crate) fn allow_interrupts(&self) {
-        pic::allow(1 << TIMER_LINE | 1 << TERMINAL_LINE | self.network.interrupt_lines());
+        pic::allow(1 << TIMER_LINE | 1 << TERMINAL_LINE | self.world.network.interrupt_lines());
     }
 
     fn others_alive(&self) -> bool {
-        self.processes.iter().flatten().count() > 1
+        self.alive().count() > 1
     }
 
     /// Delivers to every waiting process what is ready for it, and ends the
     /// waits that are over.
     fn wake_waiting(&mut self) {
         let now = time::now();
-        for place in 0..self.processes.len() {
-            let index = ProcessIndex(place);
-            let Some(Process {
-                waiting: Waiting::Completions { least, deadline },
-                ..
-            }) = self.process_mut(index)
-            else {
-                continue;
-            };
-            let (least, deadline) = (*least, *deadline);
-            self.deliver(index, least);
-            let Some(process) = self.process_mut(index) else {
-                continue;
-            };
-            match process.completions() {
-                Ok(available) if available >= least || deadline.is_some_and(|at| at <= now) => {
-                    process.waiting = Waiting::Nothing;
-                    process.saved.rax = u64::from(available);
-                    self.shares.wake(place);
-                    if self.running == Some(index) {
-                        // Its state is still the loaded one.
-                        user_context::set_result(u64::from(available));
-                    }
-                }
-                Ok(_) => {}
-                Err(_) => self.end_process(
-                    index,
-                    EndReason::Broke("completion queue indices are corrupt"),
-                ),
+        for index in (0..self.tasks.len()).map(ProcessIndex) {
+            let entered = self
+                .entry(index)
+                .and_then(|mut entry| entry.look_after(now));
+            match entered {
+                Some(Entered::Returns(available)) => self.wake(index, u64::from(available)),
+                Some(Entered::Broke(rule)) => self.end_process(index, EndReason::Broke(rule)),
+                _ => {}
             }
+        }
+    }
+
+    /// Lets a process go on whose system call returns `result`.
+    fn wake(&mut self, index: ProcessIndex, result: u64) {
+        if let Some(task) = self.task_mut(index) {
+            task.saved.rax = result;
+        }
+        self.shares.wake(index.0);
+        if self.running == Some(index) {
+            // Its state is still the loaded one.
+            user_context::set_result(result);
         }
     }
 
     /// Of the processes that can run, the one that has had least.
     fn next_runnable(&mut self) -> Option<ProcessIndex> {
-        self.shares
-            .choose(wanting(&self.processes))
-            .map(ProcessIndex)
+        self.shares.choose(wanting(&self.tasks)).map(ProcessIndex)
     }
 
     fn switch_to(&mut self, index: ProcessIndex) {
         let now = time::now();
         self.running_since = now;
         if self.running != Some(index) {
-            if let Some(process) = self.running.and_then(|old| self.process_mut(old)) {
-                user_context::put_away(&mut process.saved);
+            if let Some(task) = self.running.and_then(|old| self.task_mut(old)) {
+                user_context::put_away(&mut task.saved);
             }
-            if let Some(process) = self.process_mut(index) {
-                user_context::take_up(&process.saved);
-                process.space.activate();
+            if let Some(task) = self.task_mut(index) {
+                user_context::take_up(&task.saved);
+                task.process.space.activate();
             }
             self.running = Some(index);
         }
-        let slice = self.shares.slice(index.0, wanting(&self.processes));
+        let slice = self.shares.slice(index.0, wanting(&self.tasks));
         pit::arm_by(now.saturating_add(slice), now);
     }
 
@@ -226,16 +213,16 @@ impl Kernel {
     /// woken meanwhile need not wait for all of it.
     fn may_halt(&mut self) -> bool {
         let console = console::pump(IDLE_OUTPUT_NANOSECONDS);
-        let terminal = self.terminal.pump(IDLE_OUTPUT_NANOSECONDS);
+        let terminal = self.world.platform.pump_terminal(IDLE_OUTPUT_NANOSECONDS);
         if console == Pumped::TimeUp || terminal == Pumped::TimeUp {
             return false;
         }
-        if self.processes.iter().flatten().count() == 0 {
+        if self.alive().count() == 0 {
             panic!("no process left, and none decided the end");
         }
         let now = time::now();
         self.memory.idle(now);
-        if !self.remains.is_empty() || self.network.end_rests(now) {
+        if !self.remains.is_empty() || self.world.network.end_rests(now) {
             return false;
         }
         let deadline = self.next_deadline(now);
@@ -245,14 +232,14 @@ impl Kernel {
             return false;
         }
         pit::arm_by(deadline, now);
-        self.network.arm_cards(now)
+        interrupts::arm_cards(&mut self.world.network, now)
     }
 }
 
 /// The places of the processes that want the processor.
-fn wanting(processes: &[Option<Process>]) -> impl Iterator<Item = usize> {
-    processes.iter().enumerate().filter_map(|(place, process)| {
-        let process = process.as_ref()?;
-        (process.waiting == Waiting::Nothing).then_some(place)
+fn wanting(tasks: &[Option<Task>]) -> impl Iterator<Item = usize> {
+    tasks.iter().enumerate().filter_map(|(place, task)| {
+        let task = task.as_ref()?;
+        (!task.process.is_waiting()).then_some(place)
     })
 }

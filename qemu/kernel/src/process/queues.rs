@@ -8,15 +8,15 @@ use capos_config::ring::{
     CQ_ENTRIES, CapCqe, CapSqe, cq_pending_or_recovery_head, sq_pending_or_recovery_head,
 };
 
-use harness_kernel::boot_package::PROCESSES_MAX;
-use harness_kernel::entry_budget::EntryBudget;
+use ingress_schema::PROCESSES_MAX;
 
-use super::Process;
-use crate::syscall::complete::Ticket;
+use crate::call::ticket::Ticket;
+use crate::entry_budget::EntryBudget;
+use crate::user_space::Queues;
 
 /// The process wrote indices that no use of the queues leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Corrupt;
+pub struct Corrupt;
 
 /// Calls of one process that may be under way: more than two a connection of all
 /// that it can hold. They are what the kernel remembers of it besides its
@@ -27,7 +27,8 @@ const CALLS_MAX: u32 = 4_096;
 const _: () = assert!(CALLS_MAX as usize * size_of::<Ticket>() * PROCESSES_MAX <= 1 << 20);
 
 /// What comes next of a process's submissions.
-pub(crate) enum Next {
+#[derive(Clone, Copy)]
+pub enum Next {
     /// One that was taken.
     Submission(CapSqe),
     /// There is none, or it waits for the process to take completions or for
@@ -46,16 +47,19 @@ pub(super) struct Progress {
     pending: u32,
 }
 
-impl Process {
+impl Progress {
     /// The next submission, if there is one, there is room for its completion,
     /// and `budget` is left for it. Corrupt indices drop what was submitted, as
     /// the published rule says.
-    pub(crate) fn take_submission(&mut self, budget: &mut EntryBudget) -> Result<Next, Corrupt> {
-        if !self.has_room() || self.progress.pending >= CALLS_MAX {
+    pub(super) fn take(
+        &mut self,
+        page: &impl Queues,
+        budget: &mut EntryBudget,
+    ) -> Result<Next, Corrupt> {
+        if !self.has_room(page) || self.pending >= CALLS_MAX {
             return Ok(Next::Nothing);
         }
-        let page = self.space.ring();
-        let taken = &mut self.progress.submissions_taken;
+        let taken = &mut self.submissions_taken;
         match sq_pending_or_recovery_head(*taken, page.submission_tail()) {
             Ok(0) => Ok(Next::Nothing),
             Ok(_) => {
@@ -65,7 +69,7 @@ impl Process {
                 }
                 *taken = taken.wrapping_add(1);
                 page.set_submission_head(*taken);
-                self.progress.pending = self.progress.pending.saturating_add(1);
+                self.pending = self.pending.saturating_add(1);
                 Ok(Next::Submission(submission))
             }
             Err(recovery) => {
@@ -77,28 +81,28 @@ impl Process {
     }
 
     /// Completions that the process has not taken yet.
-    pub(crate) fn completions(&self) -> Result<u32, Corrupt> {
-        let head = self.space.ring().completion_head();
-        cq_pending_or_recovery_head(head, self.progress.completions_posted).map_err(|_| Corrupt)
+    pub(super) fn completions(&self, page: &impl Queues) -> Result<u32, Corrupt> {
+        cq_pending_or_recovery_head(page.completion_head(), self.completions_posted)
+            .map_err(|_| Corrupt)
     }
 
     /// Whether another completion can be posted; never into a corrupt queue.
-    pub(crate) fn has_room(&self) -> bool {
-        self.completions().is_ok_and(|waiting| waiting < CQ_ENTRIES)
+    pub(super) fn has_room(&self, page: &impl Queues) -> bool {
+        self.completions(page)
+            .is_ok_and(|waiting| waiting < CQ_ENTRIES)
     }
 
     /// Posts a completion; the caller has checked for room.
-    pub(crate) fn post(&mut self, completion: CapCqe) {
-        let page = self.space.ring();
-        let posted = &mut self.progress.completions_posted;
+    pub(super) fn post(&mut self, page: &impl Queues, completion: CapCqe) {
+        let posted = &mut self.completions_posted;
         page.set_completion(*posted, completion);
         *posted = posted.wrapping_add(1);
         page.set_completion_tail(*posted);
-        self.progress.pending = self.progress.pending.saturating_sub(1);
+        self.pending = self.pending.saturating_sub(1);
     }
 
     /// Submissions that were taken and have no completion yet.
-    pub(crate) const fn pending(&self) -> u32 {
-        self.progress.pending
+    pub(super) const fn pending(&self) -> u32 {
+        self.pending
     }
 }
