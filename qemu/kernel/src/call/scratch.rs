@@ -2,6 +2,8 @@
 //! anything is read, and its answer is laid down here before it is completed.
 //! One call at a time is looked at, so one such memory is enough, and no call
 //! allocates.
+//!
+//! Invariants: KERNEL-ONE-ANSWER.
 
 use super::reply::{Raised, Reply};
 use super::ticket::Call;

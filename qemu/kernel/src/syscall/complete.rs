@@ -1,5 +1,7 @@
 //! From an answer to a completion in the caller's queue: the one place where a
 //! call ends.
+//!
+//! Invariants: KERNEL-ONE-ANSWER.
 
 use capos_config::ring::{
     CAP_CQE_TRANSFER_RESULT_CAPS, CAP_ERR_APPLICATION_EXCEPTION,
