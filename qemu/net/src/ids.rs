@@ -101,6 +101,13 @@ pub struct SocketId {
 }
 
 impl SocketId {
+    /// A name as a stack gives it, for one that stands in for the stack in a
+    /// test: this stack knows only those that it gave.
+    #[must_use]
+    pub const fn new(index: u16, generation: u32) -> Self {
+        Self { index, generation }
+    }
+
     /// The position in the pool, below [`crate::NetConfig::sockets`]: for side
     /// tables of the kernel. Two live sockets never share it.
     #[must_use]
@@ -110,6 +117,12 @@ impl SocketId {
 }
 
 impl ListenerId {
+    /// As [`SocketId::new`].
+    #[must_use]
+    pub const fn new(index: u8, generation: u32) -> Self {
+        Self { index, generation }
+    }
+
     /// The position in the listener table, below [`crate::LISTENERS_MAX`].
     #[must_use]
     pub fn index(self) -> usize {

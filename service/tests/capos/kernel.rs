@@ -1,130 +1,85 @@
-//! A kernel for one process: the published ring, the few objects, a clock that
-//! only moves when nothing happens, and a client side for the scenarios.
+//! The harness kernel's own objects and system calls for one process, a clock
+//! that only moves when nothing happens, and the scenarios' side of it all.
 //!
-//! Results are built with the `capnp` crate. Whatever the process must not do
-//! is a panic here.
+//! Whatever the process must not do is a panic here. What no honest kernel does
+//! stands in `between.rs`, through which every call goes.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::num::NonZeroU16;
+use std::ops::{Deref, DerefMut};
 
-use capos_config::capos_capnp::{self as schema, ExceptionType};
+use capos_config::LogLevel;
 use capos_config::capset::{CAPSET_NAME_MAX, CapSetEntry};
-use capos_config::ring::{
-    self, CAP_CQE_TRANSFER_RESULT_CAPS, CAP_ERR_APPLICATION_EXCEPTION,
-    CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED, CAP_OP_CALL, CAP_OP_RELEASE, CQ_ENTRIES, CapCqe,
-    CapSqe, SQ_ENTRIES,
-};
-use capos_config::{
-    CONSOLE_INTERFACE_ID, ENDPOINT_INTERFACE_ID, ENTROPY_SOURCE_INTERFACE_ID,
-    TCP_LISTEN_AUTHORITY_INTERFACE_ID, TCP_LISTENER_INTERFACE_ID, TCP_SOCKET_INTERFACE_ID,
-    TIMER_INTERFACE_ID, WALL_CLOCK_INTERFACE_ID,
-};
-use ingress_schema::CAP_DISCRIMINATOR_INTERFACE_ID;
+use harness_kernel::call::kinds::Object;
+use harness_kernel::call::scratch::Scratch;
+use harness_kernel::call::ticket::ProcessIndex;
+use harness_kernel::cap_table::CapTable;
+use harness_kernel::object::reader::Terminal;
+use harness_kernel::object::world::{SystemFacts, World};
+use harness_kernel::process::state::Process;
+use harness_kernel::sockets::network::Network;
+use harness_kernel::syscall::enter::Entry;
+use ingress_schema::listen::{ListenBinding, Transport};
 
+use crate::between::{Between, Page};
 use crate::capos;
-use crate::lent::Lent;
-use crate::network::{Binding, Connection, Listener};
-use crate::objects::encode;
+use crate::lent::Space;
+use crate::machine::Machine;
+use crate::network::Peers;
 use crate::runtime::Runtime;
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Turns without a wait that may bring nothing.
 const SPINS_MAX: u32 = 50;
-/// Entries from a cancellation to its completions.
-const CANCEL_ENTRIES: u32 = 20;
 /// What a system call takes.
 const ENTRY_NS: u64 = 1_000;
 /// Virtual time without an end after which a scenario has failed.
 const PATIENCE_NS: u64 = 300 * SECOND_NS;
+/// More connections than any scenario makes: their names are not used again.
+const SOCKETS: u16 = 4_096;
 
-/// What a slot holds.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Object {
-    Console,
-    Timer,
-    WallClock,
-    Entropy,
-    Discriminator,
-    Marker,
-    Authority(Binding),
-    Listener(usize),
-    Socket(usize),
+/// What a scenario grants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Grant {
+    /// The one object of its kind, or an endpoint.
+    Object(Object),
+    /// The authority of that number, bound so.
+    Authority {
+        number: u64,
+        transport: u16,
+        port: u16,
+    },
 }
 
-impl Object {
-    const fn interface(self) -> u64 {
-        match self {
-            Self::Console => CONSOLE_INTERFACE_ID,
-            Self::Timer => TIMER_INTERFACE_ID,
-            Self::WallClock => WALL_CLOCK_INTERFACE_ID,
-            Self::Entropy => ENTROPY_SOURCE_INTERFACE_ID,
-            Self::Discriminator => CAP_DISCRIMINATOR_INTERFACE_ID,
-            Self::Marker => ENDPOINT_INTERFACE_ID,
-            Self::Authority(_) => TCP_LISTEN_AUTHORITY_INTERFACE_ID,
-            Self::Listener(_) => TCP_LISTENER_INTERFACE_ID,
-            Self::Socket(_) => TCP_SOCKET_INTERFACE_ID,
-        }
+impl From<Object> for Grant {
+    fn from(object: Object) -> Self {
+        Self::Object(object)
     }
 }
 
-/// A call in flight.
-pub(crate) struct Pending {
-    pub(crate) entry: CapSqe,
-    pub(crate) object: Object,
-    pub(crate) lent: Lent,
-}
-
-/// What an object answers.
-pub(crate) enum Reply {
-    Void,
-    Message(Vec<u8>),
-    WithCap(Vec<u8>, Object),
-    Raised(ExceptionType),
-}
+/// A grant that only its name says something of.
+pub(crate) const MARKER: Object = Object::Endpoint(1);
 
 type Step = Box<dyn FnOnce(&mut Kernel)>;
 
 /// The kernel and everything around the process.
 pub(crate) struct Kernel {
-    page: *mut u8,
-    taken: u32,
-    posted: u32,
-    /// The monotonic clock.
-    pub(crate) now_ns: u64,
+    pub(crate) world: World<Machine>,
+    pub(crate) process: Process<Space>,
+    scratch: Box<Scratch>,
+    /// Between the process and its kernel.
+    pub(crate) between: Between,
     granted: Vec<(String, u32, u64)>,
-    pub(crate) caps: BTreeMap<u32, Object>,
-    next_cap: u32,
-    pending: VecDeque<Pending>,
-    /// What was in flight on sockets that were given back: still lent, and
-    /// answered a few entries later.
-    cancelled: VecDeque<(u32, Pending)>,
+    /// The scenario's numbers of the authorities.
+    authorities: Vec<u64>,
     on_release: Option<Step>,
     on_entry: Option<(u32, Step)>,
-    /// Connections whose bytes were taken by a send, one for each send, oldest first.
-    pub(crate) sends: Vec<usize>,
     steps: VecDeque<(u64, Step)>,
     due_ns: Option<u64>,
     last_step_ns: u64,
-    /// What the process wrote to its console.
-    pub(crate) lines: Vec<String>,
-    /// Listeners by port, in the order in which they were bound.
-    pub(crate) listeners: Vec<(Binding, Listener)>,
-    /// All connections, open and gone.
-    pub(crate) connections: Vec<Connection>,
-    /// The timer raises instead of telling the time.
-    pub(crate) clock_lost: bool,
-    /// The console does not answer.
-    pub(crate) console_stuck: bool,
-    /// Most bytes that one send or receive moves.
-    pub(crate) piece_bytes: usize,
-    /// Receives are answered in another layout than every builder gives.
-    pub(crate) odd_layout: bool,
-    /// Completions are delivered in an order that the seed decides.
-    pub(crate) scramble: Option<u64>,
     /// Every entry is rejected from now on.
     pub(crate) reject: bool,
-    /// A completion that answers nothing is posted once.
-    pub(crate) forge: bool,
     /// Entries in a row that neither brought nor waited for anything.
     spins: u32,
 }
@@ -144,52 +99,91 @@ pub(crate) fn enter(least: u32, timeout_ns: u64) -> Option<u32> {
     })
 }
 
+/// What is on the other side of the wire is what scenarios drive most.
+impl Deref for Kernel {
+    type Target = Peers;
+
+    fn deref(&self) -> &Peers {
+        &self.world.network.stack
+    }
+}
+
+impl DerefMut for Kernel {
+    fn deref_mut(&mut self) -> &mut Peers {
+        &mut self.world.network.stack
+    }
+}
+
 impl Kernel {
     /// A kernel that has granted nothing.
     pub(crate) fn new() -> Self {
-        let page = Box::leak(Box::new([0_u64; 512])).as_mut_ptr().cast::<u8>();
-        // SAFETY: the page is zeroed, aligned and leaked.
-        unsafe { ring::init_ring_header(page.cast()) };
+        let index = ProcessIndex(0);
         Self {
-            page,
-            taken: 0,
-            posted: 0,
-            now_ns: SECOND_NS,
+            world: World {
+                platform: Machine {
+                    now_ns: SECOND_NS,
+                    lines: Vec::new(),
+                },
+                network: Network::new(Peers::new(), SOCKETS),
+                terminal: Terminal::new(),
+                authorities: Vec::new(),
+                facts: SystemFacts {
+                    motd: String::new(),
+                    hostname: String::new(),
+                    log_level: LogLevel::Info,
+                },
+            },
+            process: Process::new(index, "service".into(), Space::default(), CapTable::new()),
+            scratch: Box::new(Scratch::new()),
+            between: Between::new(Page::new()),
             granted: Vec::new(),
-            caps: BTreeMap::new(),
-            next_cap: 100,
-            pending: VecDeque::new(),
-            cancelled: VecDeque::new(),
+            authorities: Vec::new(),
             on_release: None,
             on_entry: None,
-            sends: Vec::new(),
             steps: VecDeque::new(),
             due_ns: None,
             last_step_ns: SECOND_NS,
-            lines: Vec::new(),
-            listeners: Vec::new(),
-            connections: Vec::new(),
-            clock_lost: false,
-            console_stuck: false,
-            piece_bytes: usize::MAX,
-            odd_layout: false,
-            scramble: None,
             reject: false,
-            forge: false,
             spins: 0,
         }
     }
 
-    /// Grants `object` under `name`.
-    pub(crate) fn grant(&mut self, name: &str, object: Object) -> &mut Self {
-        self.grant_as(name, object, object.interface())
+    /// Grants something under `name`.
+    pub(crate) fn grant(&mut self, name: &str, grant: impl Into<Grant>) -> &mut Self {
+        let object = self.object(grant.into());
+        self.insert(name, object, object.interface())
     }
 
-    /// Grants `object` under `name` with an interface id of the caller's choice.
-    pub(crate) fn grant_as(&mut self, name: &str, object: Object, interface: u64) -> &mut Self {
-        let cap = self.insert(object);
+    /// Grants something under `name` with an interface id of the caller's choice.
+    pub(crate) fn grant_as(&mut self, name: &str, grant: Grant, interface: u64) -> &mut Self {
+        let object = self.object(grant);
+        self.insert(name, object, interface)
+    }
+
+    fn insert(&mut self, name: &str, object: Object, interface: u64) -> &mut Self {
+        let cap = self.process.caps.insert(object).unwrap().wire();
         self.granted.push((name.to_owned(), cap, interface));
         self
+    }
+
+    fn object(&mut self, grant: Grant) -> Object {
+        let (number, transport, port) = match grant {
+            Grant::Object(object) => return object,
+            Grant::Authority {
+                number,
+                transport,
+                port,
+            } => (number, transport, port),
+        };
+        let known = self.authorities.iter().position(|other| *other == number);
+        let place = known.unwrap_or_else(|| {
+            let port = NonZeroU16::new(port).unwrap();
+            let binding = ListenBinding::new(Transport::from_id(transport), port);
+            self.world.authorities.push(binding);
+            self.authorities.push(number);
+            self.authorities.len() - 1
+        });
+        Object::ListenAuthority(place as u16)
     }
 
     /// Adds a step: it runs when the process has nothing left to do.
@@ -219,14 +213,10 @@ impl Kernel {
         KERNEL.with(|kernel| *kernel.borrow_mut() = Some(self));
         let code = capos::start(runtime);
         let kernel = KERNEL.with(|kernel| kernel.borrow_mut().take()).unwrap();
-        for pending in &kernel.pending {
-            pending.lent.check_untouched();
+        for lent in &*kernel.process.space.lent.borrow() {
+            lent.check_untouched();
         }
         (code, kernel)
-    }
-
-    pub(crate) fn page(&self) -> *mut u8 {
-        self.page
     }
 
     /// The CapSet page's entries.
@@ -245,44 +235,25 @@ impl Kernel {
         self.granted.iter().map(entry).collect()
     }
 
-    /// A client connects to `port`; its connection.
-    pub(crate) fn connect(&mut self, port: u16) -> usize {
-        let id = self.connections.len();
-        self.connections.push(Connection::default());
-        self.listener(port).backlog.push_back(id);
-        id
+    /// The monotonic clock.
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.world.platform.now_ns
     }
 
-    /// A client connects to `port` and sends.
-    pub(crate) fn request(&mut self, port: u16, bytes: &[u8]) -> usize {
-        let id = self.connect(port);
-        self.send(id, bytes);
-        id
-    }
-
-    /// A client sends more.
-    pub(crate) fn send(&mut self, connection: usize, bytes: &[u8]) {
-        self.connections[connection].to_service.extend(bytes);
-    }
-
-    /// The listener of `port`.
-    pub(crate) fn listener(&mut self, port: u16) -> &mut Listener {
-        let found = self
-            .listeners
-            .iter_mut()
-            .find(|(binding, _)| binding.port == port);
-        &mut found.expect("the port is bound").1
+    /// What the process wrote to its console.
+    pub(crate) fn lines(&self) -> &[String] {
+        &self.world.platform.lines
     }
 
     /// Slots that hold sockets.
     pub(crate) fn open_sockets(&self) -> usize {
-        let is_socket = |object: &&Object| matches!(object, Object::Socket(_));
-        self.caps.values().filter(is_socket).count()
+        let is_socket = |object: &Object| matches!(object, Object::Socket(_));
+        self.process.caps.objects().filter(is_socket).count()
     }
 
     /// The last evidence line.
     pub(crate) fn evidence(&self) -> &str {
-        let mut lines = self.lines.iter().rev();
+        let mut lines = self.lines().iter().rev();
         lines
             .find(|line| line.starts_with("[web-ui] evidence"))
             .expect("there is one")
@@ -295,25 +266,34 @@ impl Kernel {
         values.next().unwrap_or("0").parse().unwrap()
     }
 
-    fn insert(&mut self, object: Object) -> u32 {
-        self.next_cap += 1;
-        self.caps.insert(self.next_cap, object);
-        self.next_cap
+    /// The process in its kernel.
+    pub(crate) fn entry(&mut self) -> Entry<'_, Machine> {
+        Entry {
+            world: &mut self.world,
+            process: &mut self.process,
+            scratch: &mut self.scratch,
+        }
     }
 
     fn enter(&mut self, least: u32, timeout_ns: u64) -> Option<u32> {
         if self.reject {
             return None;
         }
-        self.now_ns += ENTRY_NS;
+        self.world.platform.now_ns += ENTRY_NS;
         self.count_entry();
-        self.take_submissions();
-        self.deliver();
+        while let Some(entry) = self.between.next_submission() {
+            self.submitted(entry);
+        }
+        self.deliver(least);
         self.watch_for_spinning(least, timeout_ns);
         if self.available() < least && timeout_ns > 0 {
-            self.wait(timeout_ns);
+            self.wait(least, timeout_ns);
         }
         Some(self.available())
+    }
+
+    fn available(&self) -> u32 {
+        self.between.available()
     }
 
     fn count_entry(&mut self) {
@@ -321,6 +301,13 @@ impl Kernel {
             Some((0, step)) => step(self),
             Some((left, step)) => self.on_entry = Some((left - 1, step)),
             None => {}
+        }
+    }
+
+    /// A slot was given back.
+    pub(crate) fn released(&mut self) {
+        if let Some(step) = self.on_release.take() {
+            step(self);
         }
     }
 
@@ -336,226 +323,34 @@ impl Kernel {
     }
 
     /// Nothing is there: the scenario goes on, or time passes.
-    fn wait(&mut self, timeout_ns: u64) {
-        if !self.cancelled.is_empty() {
-            // They come by themselves, one entry after the other.
-            self.deliver();
+    fn wait(&mut self, least: u32, timeout_ns: u64) {
+        if self.between.owes() {
+            // It comes by itself, one entry after the other.
+            self.deliver(least);
             return;
         }
         while let Some((delay_ns, _)) = self.steps.front() {
-            let due_ns = *self.due_ns.get_or_insert(self.now_ns + delay_ns);
-            if self.now_ns < due_ns {
-                self.now_ns += timeout_ns.min(due_ns - self.now_ns).max(1);
+            let due_ns = *self.due_ns.get_or_insert(self.now_ns() + delay_ns);
+            if self.now_ns() < due_ns {
+                self.world.platform.now_ns += timeout_ns.min(due_ns - self.now_ns()).max(1);
                 return;
             }
             self.due_ns = None;
             let (_, step) = self.steps.pop_front().unwrap();
             step(self);
-            self.last_step_ns = self.now_ns;
-            self.deliver();
+            self.last_step_ns = self.now_ns();
+            self.deliver(least);
             if self.available() > 0 {
                 return;
             }
         }
         assert_ne!(timeout_ns, u64::MAX, "the process waits for ever");
-        self.now_ns += timeout_ns.max(1);
-        let alone_ns = self.now_ns - self.last_step_ns;
+        self.world.platform.now_ns += timeout_ns.max(1);
+        let alone_ns = self.now_ns() - self.last_step_ns;
         assert!(
             alone_ns < PATIENCE_NS,
             "the process does not end: {:#?}",
-            self.lines
+            self.lines()
         );
-    }
-
-    fn available(&self) -> u32 {
-        // SAFETY: the page is the process's ring.
-        let head = unsafe { ring::cq_head(self.page.cast()) };
-        ring::cq_pending_or_recovery_head(head, self.posted).expect("the process keeps its indices")
-    }
-
-    fn has_room(&self) -> bool {
-        self.available() < CQ_ENTRIES
-    }
-
-    fn take_submissions(&mut self) {
-        while self.has_room() {
-            // SAFETY: the page is the process's ring.
-            let tail = unsafe { ring::sq_tail(self.page.cast()) };
-            let waiting = ring::sq_pending_or_recovery_head(self.taken, tail);
-            if waiting.expect("the process keeps its indices") == 0 {
-                return;
-            }
-            // SAFETY: the index is masked.
-            let place = unsafe { ring::sqe_at(self.page, self.taken & (SQ_ENTRIES - 1)) };
-            // SAFETY: the entry lies in the page.
-            let entry = unsafe { place.read_volatile() };
-            self.taken = self.taken.wrapping_add(1);
-            // SAFETY: the page is the process's ring.
-            unsafe { ring::set_sq_head(self.page.cast(), self.taken) };
-            assert_eq!(ring::sqe_wire_validation_error(&entry), Ok(()));
-            self.submitted(entry);
-        }
-    }
-
-    fn submitted(&mut self, entry: CapSqe) {
-        let object = *self
-            .caps
-            .get(&entry.cap_id)
-            .expect("the process holds the slot");
-        if entry.opcode == CAP_OP_RELEASE {
-            self.caps.remove(&entry.cap_id);
-            self.post(entry.user_data, 0, 0);
-            self.released(object);
-            return;
-        }
-        assert_eq!(entry.opcode, CAP_OP_CALL);
-        let lent = Lent::take(
-            (entry.addr, entry.len),
-            (entry.result_addr, entry.result_len),
-        );
-        for (_, other) in &self.cancelled {
-            lent.check_apart(&other.lent);
-        }
-        for other in &self.pending {
-            lent.check_apart(&other.lent);
-            let twice = (other.object, other.entry.method_id) == (object, entry.method_id)
-                && matches!(object, Object::Socket(_) | Object::Console | Object::Timer);
-            assert!(
-                !twice,
-                "{object:?}: method {} twice at once",
-                entry.method_id
-            );
-        }
-        self.pending.push_back(Pending {
-            entry,
-            object,
-            lent,
-        });
-    }
-
-    fn released(&mut self, object: Object) {
-        let Object::Socket(id) = object else {
-            panic!("{object:?} was given back");
-        };
-        self.connections[id].released = true;
-        let (gone, kept) = std::mem::take(&mut self.pending)
-            .into_iter()
-            .partition(|pending| pending.object == object);
-        self.pending = kept;
-        let gone: VecDeque<Pending> = gone;
-        self.cancelled
-            .extend(gone.into_iter().map(|pending| (CANCEL_ENTRIES, pending)));
-        if let Some(step) = self.on_release.take() {
-            step(self);
-        }
-    }
-
-    /// Answers what was cancelled a while ago.
-    fn deliver_cancelled(&mut self) {
-        for (entries, _) in &mut self.cancelled {
-            *entries = entries.saturating_sub(1);
-        }
-        while self.has_room()
-            && self
-                .cancelled
-                .front()
-                .is_some_and(|(entries, _)| *entries == 0)
-        {
-            let (_, pending) = self.cancelled.pop_front().unwrap();
-            self.complete(pending, Reply::Raised(ExceptionType::Disconnected));
-        }
-    }
-
-    /// Answers what can be answered while there is room.
-    fn deliver(&mut self) {
-        if self.forge && self.has_room() {
-            self.forge = false;
-            self.post(u64::MAX, 0, 0);
-        }
-        self.deliver_cancelled();
-        let mut unanswered = VecDeque::new();
-        while self.has_room() {
-            let Some(pending) = self.next_pending() else {
-                break;
-            };
-            match self.reply(&pending) {
-                Some(reply) => self.complete(pending, reply),
-                None => unanswered.push_back(pending),
-            }
-        }
-        unanswered.append(&mut self.pending);
-        self.pending = unanswered;
-    }
-
-    fn next_pending(&mut self) -> Option<Pending> {
-        if let Some(seed) = &mut self.scramble {
-            *seed ^= *seed << 13;
-            *seed ^= *seed >> 7;
-            *seed ^= *seed << 17;
-            let index = (*seed % (self.pending.len().max(1) as u64)) as usize;
-            return self.pending.remove(index);
-        }
-        self.pending.pop_front()
-    }
-
-    fn complete(&mut self, pending: Pending, reply: Reply) {
-        let Pending { entry, lent, .. } = pending;
-        match reply {
-            Reply::Void => {
-                lent.finish(&[]);
-                self.post(entry.user_data, 0, 0);
-            }
-            Reply::Message(message) => {
-                lent.finish(&message);
-                self.post(entry.user_data, message.len() as i32, 0);
-            }
-            Reply::WithCap(mut message, object) => {
-                let bytes = message.len();
-                let cap = self.insert(object);
-                message.extend(u64::from(cap).to_le_bytes());
-                message.extend(object.interface().to_le_bytes());
-                lent.finish(&message);
-                self.post(entry.user_data, bytes as i32, 1);
-            }
-            Reply::Raised(kind) => {
-                let message = encode(|message| {
-                    let mut root = message.init_root::<schema::cap_exception::Builder<'_>>();
-                    root.set_type(kind);
-                    root.set_message("raised by the scenario");
-                });
-                let fits = message.len() <= lent.room();
-                lent.finish(if fits { &message } else { &[] });
-                let code = if fits {
-                    CAP_ERR_APPLICATION_EXCEPTION
-                } else {
-                    CAP_ERR_APPLICATION_EXCEPTION_TRUNCATED
-                };
-                self.post(entry.user_data, code, 0);
-            }
-        }
-    }
-
-    fn post(&mut self, user_data: u64, result: i32, cap_count: u16) {
-        let flags = if cap_count > 0 {
-            CAP_CQE_TRANSFER_RESULT_CAPS
-        } else {
-            0
-        };
-        // SAFETY: the index is masked.
-        let place = unsafe { ring::cqe_at_mut(self.page, self.posted & (CQ_ENTRIES - 1)) };
-        let entry = CapCqe {
-            user_data,
-            result,
-            flags,
-            cap_count,
-            badge: 0,
-            call_id: 0,
-            _reserved: 0,
-        };
-        // SAFETY: the entry lies in the page.
-        unsafe { place.write_volatile(entry) };
-        self.posted = self.posted.wrapping_add(1);
-        // SAFETY: the page is the process's ring.
-        unsafe { ring::set_cq_tail(self.page.cast(), self.posted) };
     }
 }

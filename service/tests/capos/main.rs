@@ -1,5 +1,6 @@
 //! The whole capOS process on the host, from its CapSet to its exit code, under
-//! a kernel that watches every call and every byte of lent memory.
+//! the harness kernel's own objects; every call and every byte of lent memory is
+//! watched on the way.
 //!
 //! The process keeps its memory in statics, so each scenario runs in a process
 //! of its own: without `CAPOS_SCENARIO` this program starts itself once for each
@@ -21,12 +22,13 @@ use std::time::{Duration, Instant};
 
 pub(crate) use runtime::{CapSet, Console, Runtime, syscall};
 
+mod between;
 #[path = "../../src/capos/mod.rs"]
 mod capos;
 mod kernel;
 mod lent;
+mod machine;
 mod network;
-mod objects;
 mod order;
 mod refusals;
 mod runtime;

@@ -1,6 +1,6 @@
 //! Whose work comes first, and what is left for the others (INV-ORDER).
 
-use crate::kernel::{Kernel, Object};
+use crate::kernel::{Kernel, MARKER};
 use crate::scenarios::{
     GET_HEALTH, GET_STATUS, LOCAL, PROVIDER, PUBLIC, drain, ends_well, three_lanes,
 };
@@ -60,7 +60,7 @@ fn overtakes(port: u16, request: &'static [u8]) {
 /// An exempt local lane has no rate that bounds it: the order itself leaves a floor.
 pub(crate) fn a_protected_flood_leaves_the_public_lane_its_entries() {
     let mut kernel = three_lanes();
-    kernel.grant("ingress_local_rate=exempt", Object::Marker);
+    kernel.grant("ingress_local_rate=exempt", MARKER);
     kernel.then(|kernel| {
         flood(kernel, LOCAL, GET_STATUS);
         kernel.on_entry(AMID, |kernel| {

@@ -2,8 +2,9 @@
 
 use capos_config::CONSOLE_INTERFACE_ID;
 
-use crate::kernel::{Kernel, Object};
-use crate::network::Binding;
+use harness_kernel::call::kinds::Object;
+
+use crate::kernel::{Kernel, MARKER};
 use crate::scenarios::{
     GET_HEALTH, LOCAL, PROVIDER, PUBLIC, bare, binding, drain, ends_well, three_lanes,
 };
@@ -14,7 +15,7 @@ const REFUSED: i64 = 78;
 fn is_refused(kernel: Kernel, reason: &str) -> Kernel {
     let (code, kernel) = kernel.run();
     assert_eq!(code, REFUSED);
-    assert_eq!(kernel.lines, [format!("[web-ui] refused: {reason}")]);
+    assert_eq!(kernel.lines(), [format!("[web-ui] refused: {reason}")]);
     kernel
 }
 
@@ -58,14 +59,8 @@ pub(crate) fn one_port() {
 
 pub(crate) fn a_wildcard() {
     let mut kernel = bare();
-    let everywhere = Object::Authority(Binding {
-        object: 10,
-        transport: 0xffff,
-        port: PUBLIC,
-        wildcard: true,
-    });
     kernel
-        .grant("ui_listener", everywhere)
+        .grant("ui_listener", binding(10, 0xffff, PUBLIC))
         .grant("ui_provider_health_listener", binding(11, 2, PROVIDER));
     is_refused_unbound(
         kernel,
@@ -85,17 +80,17 @@ pub(crate) fn without_a_discriminator() {
     });
     let (code, kernel) = kernel.run();
     assert_eq!(code, REFUSED);
-    let last = kernel.lines.last().unwrap();
+    let last = kernel.lines().last().unwrap();
     assert_eq!(
         last,
         "[web-ui] refused: ui_listener and ui_provider_health_listener are on the same port"
     );
-    assert!(!kernel.lines.iter().any(|line| line.contains("ready")));
+    assert!(!kernel.lines().iter().any(|line| line.contains("ready")));
     assert!(
         kernel
             .listeners
             .iter()
-            .all(|(_, listener)| listener.accepted == 0)
+            .all(|listener| listener.accepted == 0)
     );
 }
 
@@ -135,21 +130,21 @@ pub(crate) fn a_wrong_interface() {
 
 pub(crate) fn an_unknown_marker() {
     let mut kernel = three_lanes();
-    kernel.grant("ingress_public_speed=9", Object::Marker);
+    kernel.grant("ingress_public_speed=9", MARKER);
     let (code, kernel) = kernel.run();
     assert_eq!(code, REFUSED);
-    assert_eq!(kernel.lines.len(), 1);
-    assert!(kernel.lines[0].starts_with("[web-ui] refused: marker ingress_public_speed=9 "));
+    assert_eq!(kernel.lines().len(), 1);
+    assert!(kernel.lines()[0].starts_with("[web-ui] refused: marker ingress_public_speed=9 "));
     assert!(kernel.listeners.is_empty());
 }
 
 pub(crate) fn markers_set_the_policy() {
     let mut kernel = three_lanes();
     kernel
-        .grant("ingress_provider_conns=33", Object::Marker)
-        .grant("ingress_local_rate=exempt", Object::Marker);
+        .grant("ingress_provider_conns=33", MARKER)
+        .grant("ingress_local_rate=exempt", MARKER);
     kernel.then(|kernel| {
-        let policy = &kernel.lines[0];
+        let policy = &kernel.lines()[0];
         assert!(policy.contains(" provider_conns=33 "), "{policy}");
         assert!(policy.contains(" local_rate=exempt "), "{policy}");
     });
@@ -168,12 +163,12 @@ pub(crate) fn a_false_console() {
         .grant("timer", Object::Timer);
     let (code, kernel) = kernel.run();
     assert_eq!(code, REFUSED);
-    assert!(kernel.lines.is_empty());
+    assert!(kernel.lines().is_empty());
 }
 
 pub(crate) fn no_clock_at_all() {
     let mut kernel = three_lanes();
-    kernel.clock_lost = true;
+    kernel.between.clock_lost = true;
     is_refused_unbound(kernel, "timer cannot be read: exception Failed");
 }
 
@@ -190,11 +185,11 @@ pub(crate) fn a_rejected_ring() {
 pub(crate) fn a_forged_completion() {
     let mut kernel = three_lanes();
     kernel.then(|kernel| {
-        kernel.forge = true;
+        kernel.between.forge = true;
         kernel.request(PUBLIC, GET_HEALTH);
     });
     let (code, kernel) = kernel.run();
     assert_eq!(code, FAULT);
-    let last = kernel.lines.last().unwrap();
+    let last = kernel.lines().last().unwrap();
     assert_eq!(last, "[web-ui] fault: a completion answers no call");
 }

@@ -14,7 +14,7 @@ impl Runtime {
     /// The bootstrap that `kernel` gives.
     pub(crate) fn of(kernel: &Kernel) -> Self {
         Self {
-            ring: kernel.page(),
+            ring: kernel.between.page(),
             capset: CapSet(kernel.capset().leak()),
         }
     }

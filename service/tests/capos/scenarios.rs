@@ -1,7 +1,9 @@
 //! What the process is put through.
 
-use crate::kernel::{Kernel, Object};
-use crate::network::{AcceptFailure, Binding};
+use harness_kernel::call::kinds::Object;
+
+use crate::kernel::{Grant, Kernel, MARKER};
+use crate::network::AcceptFailure;
 use crate::{order, refusals};
 
 pub(crate) const PUBLIC: u16 = 8_080;
@@ -101,13 +103,12 @@ pub(crate) const ALL: &[(&str, fn())] = &[
     ),
 ];
 
-pub(crate) fn binding(object: u64, transport: u32, port: u16) -> Object {
-    Object::Authority(Binding {
-        object,
+pub(crate) const fn binding(number: u64, transport: u16, port: u16) -> Grant {
+    Grant::Authority {
+        number,
         transport,
         port,
-        wildcard: false,
-    })
+    }
 }
 
 /// Everything but listeners.
@@ -128,7 +129,7 @@ pub(crate) fn three_lanes() -> Kernel {
         .grant("ui_provider_health_listener", binding(12, 2, PROVIDER))
         .grant("wall_clock", Object::WallClock)
         .grant("entropy", Object::Entropy)
-        .grant("something_else", Object::Marker);
+        .grant("something_else", MARKER);
     kernel
 }
 
@@ -141,7 +142,7 @@ pub(crate) fn drain(kernel: &mut Kernel) {
 
 pub(crate) fn ends_well(kernel: Kernel) -> Kernel {
     let (code, kernel) = kernel.run();
-    assert_eq!(code, DONE, "{:#?}", kernel.lines);
+    assert_eq!(code, DONE, "{:#?}", kernel.lines());
     assert!(
         kernel.evidence().contains(" release_balanced=true "),
         "{}",
@@ -161,12 +162,12 @@ fn three_lanes_are_served_and_drained() {
     let mut kernel = three_lanes();
     kernel.then(|kernel| {
         assert!(
-            kernel.lines[0].starts_with("[web-ui] policy "),
+            kernel.lines()[0].starts_with("[web-ui] policy "),
             "{:?}",
-            kernel.lines
+            kernel.lines()
         );
         assert_eq!(
-            kernel.lines[1],
+            kernel.lines()[1],
             "[web-ui] ready lanes=anonymous,local_health,provider_health"
         );
         kernel.request(PUBLIC, &[GET_HEALTH, GET_HEALTH, GET_PAGE].concat());
@@ -206,7 +207,7 @@ fn one_lane_alone_is_served() {
     let mut kernel = bare();
     kernel.grant("ui_local_listener", binding(11, 0, LOCAL));
     kernel.then(|kernel| {
-        assert_eq!(kernel.lines[1], "[web-ui] ready lanes=local_health");
+        assert_eq!(kernel.lines()[1], "[web-ui] ready lanes=local_health");
         assert_eq!(kernel.listeners.len(), 1);
     });
     drain(&mut kernel);
@@ -241,7 +242,7 @@ fn short_sends_and_single_bytes() {
 
 fn another_layout() {
     let mut kernel = three_lanes();
-    kernel.odd_layout = true;
+    kernel.between.odd_layout = true;
     kernel.piece_bytes = 50;
     kernel.then(|kernel| {
         kernel.request(PUBLIC, &[GET_HEALTH, GET_PAGE].concat());
@@ -256,7 +257,7 @@ fn another_layout() {
 
 fn random_clients() {
     let mut kernel = three_lanes();
-    kernel.scramble = Some(0x9e37_79b9_7f4a_7c15);
+    kernel.between.scramble = Some(0x9e37_79b9_7f4a_7c15);
     kernel.piece_bytes = 300;
     let mut seed = 42_u64;
     let mut next = move |below: u64| {
@@ -286,7 +287,7 @@ fn random_clients() {
     let accepted: u64 = kernel
         .listeners
         .iter()
-        .map(|(_, listener)| listener.accepted)
+        .map(|listener| listener.accepted)
         .sum();
     assert_eq!(accepted, 401);
     for (name, port) in [
@@ -298,10 +299,10 @@ fn random_clients() {
             .iter()
             .map(|key| kernel.counted(&format!("conns_{key}_{name}")))
             .sum();
-        let (_, listener) = kernel
+        let listener = kernel
             .listeners
             .iter()
-            .find(|(binding, _)| binding.port == port)
+            .find(|listener| listener.port == port)
             .unwrap();
         assert_eq!(counted, listener.accepted, "{name}");
     }
@@ -368,7 +369,7 @@ fn a_lost_clock() {
     kernel.then(|kernel| {
         kernel.connect(PUBLIC);
     });
-    kernel.then(|kernel| kernel.clock_lost = true);
+    kernel.then(|kernel| kernel.between.clock_lost = true);
     kernel.after(SECOND_NS / 10, |kernel| {
         kernel.send(0, GET_HEALTH);
         kernel.connect(PUBLIC);
@@ -377,7 +378,7 @@ fn a_lost_clock() {
         assert_eq!(kernel.connections[0].statuses(), [503]);
         assert!(kernel.connections[0].text().contains("clock_lost"));
         assert!(kernel.connections[1].released, "no deadline, no connection");
-        kernel.clock_lost = false;
+        kernel.between.clock_lost = false;
     });
     kernel.after(SECOND_NS, |kernel| {
         kernel.request(PUBLIC, GET_HEALTH);
@@ -434,11 +435,11 @@ fn a_consumed_accept() {
         });
     }
     kernel.then(|kernel| {
-        let before_ns = kernel.now_ns;
+        let before_ns = kernel.now_ns();
         assert_eq!(kernel.listener(PUBLIC).failed, 50);
         kernel.request(PUBLIC, GET_HEALTH);
         kernel.then(move |kernel| {
-            assert!(kernel.now_ns - before_ns < 10_000_000, "no pause");
+            assert!(kernel.now_ns() - before_ns < 10_000_000, "no pause");
             assert_eq!(kernel.connections[0].statuses(), [200]);
             kernel.connections[0].client_closed = true;
         });
@@ -450,7 +451,7 @@ fn a_consumed_accept() {
 
 fn a_stuck_console() {
     let mut kernel = three_lanes();
-    kernel.then(|kernel| kernel.console_stuck = true);
+    kernel.then(|kernel| kernel.between.console_stuck = true);
     for _ in 0..20 {
         // Each is followed by an evidence line that finds no way out.
         kernel.after(SECOND_NS, |kernel| {
@@ -460,7 +461,7 @@ fn a_stuck_console() {
     }
     kernel.after(SECOND_NS, |kernel| {
         assert!(kernel.connections.iter().all(|one| one.statuses() == [200]));
-        kernel.console_stuck = false;
+        kernel.between.console_stuck = false;
     });
     drain(&mut kernel);
     let kernel = ends_well(kernel);
