@@ -13,7 +13,7 @@
 //! INV-ROUTES (a denied request reaches no handler) and INV-RELEASE (one site ends a request, one
 //! ends a connection; both in `release`).
 
-use ingress_ledger::{ConnectionPermit, Instant, Lane, Owner, Selected};
+use ingress_ledger::{ConnectionPermit, IngressReservation, Instant, Lane, Owner, Selected};
 
 use crate::connection::record::{After, Doing, Held, Reason, Stage};
 use crate::connection::table::{Parts, Place};
@@ -132,12 +132,11 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         };
         match ledger.request(usage, footprint, Instant::MAX, now) {
             Ok(reservation) => {
-                let has_slot = ledger.holds_slot(&reservation);
+                if ledger.holds_slot(&reservation) {
+                    return self.serve(at, reservation, now);
+                }
                 self.enter(at, Doing::Waiting { reservation });
                 self.set_deadline(at, None);
-                if has_slot {
-                    self.serve(at, now);
-                }
             }
             Err(overload) => {
                 self.make_slot_for_next(lane, overload);
@@ -155,9 +154,13 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                 self.state.fault("a ticket's connection is gone");
                 continue;
             };
+            let Some(reservation) = self.memory[at].take_waiting() else {
+                self.state.fault("a ticket is no request's that waits");
+                continue;
+            };
             match selected {
-                Selected::Dispatched(_) => self.serve(at, now),
-                Selected::Expired(_) => self.expire(at, now),
+                Selected::Dispatched(_) => self.serve(at, reservation, now),
+                Selected::Expired(_) => self.expire(at, reservation, now),
             }
         }
         for lane in Lane::ALL {
@@ -167,10 +170,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     }
 
     /// Respond: the ledger has given a slot, and the handler writes into its buffer.
-    fn serve(&mut self, at: Place, now: Now) {
-        let Some(reservation) = self.memory[at].take_waiting() else {
-            return self.state.fault("a slot was given to no request");
-        };
+    fn serve(&mut self, at: Place, reservation: IngressReservation<'static>, now: Now) {
         let Some(slot) = self.memory.claim_slot() else {
             self.state.fault("the ledger gave a slot that is not there");
             self.release_reservation(at, reservation, Ended::Cancelled);

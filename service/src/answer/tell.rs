@@ -1,7 +1,9 @@
 //! Refusing answers: written into the connection's own note area, so that no slot is needed to say
 //! no.
 
-use ingress_ledger::{ConnectionUse, IngressOverload, Lane, Owner, PermitRefusal};
+use ingress_ledger::{
+    ConnectionUse, IngressOverload, IngressReservation, Lane, Owner, PermitRefusal,
+};
 
 use crate::answer::head::{Connection, Shape};
 use crate::answer::problem::Problem;
@@ -82,12 +84,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
     }
 
     /// A request's deadline has passed while it waited for a slot.
-    pub(crate) fn expire(&mut self, at: Place, now: Now) {
-        let Some(reservation) = self.memory[at].take_waiting() else {
-            return self
-                .state
-                .fault("a ticket expired that no request waits with");
-        };
+    pub(crate) fn expire(&mut self, at: Place, reservation: IngressReservation<'static>, now: Now) {
         self.count_time_out(at);
         self.release_reservation(at, reservation, Ended::Cancelled);
         self.tell_overload(at, IngressOverload::DeadlineExceeded, now);
