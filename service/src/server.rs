@@ -1,7 +1,7 @@
 //! The boundary of the library: inputs, outputs and windows. No I/O, no clock, no allocation.
 //!
 //! The caller owns the sockets. It tells the server what happened (`accepted`, `received`, `sent`,
-//! `failed`, `closed`, `tick`) and then takes [`Action`]s until there are none:
+//! `failed`, `closed`, `tick`) and then takes [`Action`](crate::Action)s until there are none:
 //!
 //! ```text
 //! start_accept,
@@ -28,13 +28,11 @@
 //! 6. Time does not run backwards; `None` says that the clock could not be read, and then whatever
 //!    needs a deadline is refused.
 
-use ingress_ledger::{AcceptFailure, ConnectionRecords, Connections, Instant, LANES, Lane, Span};
+use ingress_ledger::{AcceptFailure, ConnectionRecords, Connections, Instant, Lane, Span};
 
-use crate::action::Action;
 use crate::connection::buffers::{Buffers, ReceiveWindow, SendWindow};
 use crate::connection::output::Sent;
-use crate::connection::record::{Doing, Reason, Record, Stage};
-use crate::connection::table::Place;
+use crate::connection::record::{Doing, Reason, Stage};
 use crate::ids::{ConnId, JobId};
 use crate::report::evidence::Evidence;
 use crate::request::job::Outcome;
@@ -284,105 +282,11 @@ impl<'m, const CONNS: usize, const SLOTS: usize> Server<'m, CONNS, SLOTS> {
         self.dispatch(now);
     }
 
-    /// The next thing to do: for the protected lanes first (INV-ORDER).
-    pub fn next_action(&mut self) -> Option<Action> {
-        self.next_protected_action()
-            .or_else(|| self.next_public_action())
-    }
-
-    /// The next thing to do for a lane that owns a reserve; these lanes take turns.
-    pub fn next_protected_action(&mut self) -> Option<Action> {
-        let after_last = self.state.served_last.index().saturating_add(1);
-        let turns = Lane::ALL.into_iter().cycle().skip(after_last).take(LANES);
-        for lane in turns.filter(|lane| lane.is_protected()) {
-            if let Some(action) = self.next_action_of(lane) {
-                self.state.served_last = lane;
-                return Some(action);
-            }
-        }
-        None
-    }
-
-    /// The next thing to do for the public lane.
-    pub fn next_public_action(&mut self) -> Option<Action> {
-        self.next_action_of(Lane::Anonymous)
-    }
-
-    /// Whether there may be something to do for a lane that owns a reserve.
-    #[must_use]
-    pub fn has_protected_action(&self) -> bool {
-        let mut protected = Lane::ALL.into_iter().filter(|lane| lane.is_protected());
-        protected.any(|lane| self.has_action_of(lane))
-    }
-
-    /// Whether there may be something to do at all; taking actions tells.
-    #[must_use]
-    pub fn has_action(&self) -> bool {
-        self.has_protected_action() || self.has_action_of(Lane::Anonymous)
-    }
-
     /// The lane that a connection is charged to, while it has a record.
     #[must_use]
     pub fn lane_of(&self, conn: ConnId) -> Option<Lane> {
         let at = self.memory.resolve(conn)?;
         Some(self.memory[at].lane())
-    }
-
-    fn has_action_of(&self, lane: Lane) -> bool {
-        self.memory.ready.first(lane as u16).is_some()
-    }
-
-    fn next_action_of(&mut self, lane: Lane) -> Option<Action> {
-        let list = lane as u16;
-        while let Some(index) = self.memory.ready.first(list) {
-            self.memory.ready.remove(index);
-            let at = self.memory.place(index)?;
-            let action = self.take_action(at);
-            if !self.memory[at].wanted.is_empty() {
-                self.memory.ready.push(list, index);
-            }
-            if action.is_some() {
-                return action;
-            }
-        }
-        None
-    }
-
-    /// Moves the most urgent wanted operation over to the outstanding ones.
-    fn take_action(&mut self, at: Place) -> Option<Action> {
-        let conn = self.memory.id_of(at);
-        let Record {
-            wanted,
-            outstanding,
-            stage,
-            ..
-        } = &mut self.memory[at];
-        if core::mem::take(&mut wanted.abort) {
-            outstanding.abort = true;
-            return Some(Action::Abort(conn));
-        }
-        if core::mem::take(&mut wanted.close) {
-            outstanding.close = true;
-            return Some(Action::Close(conn));
-        }
-        if core::mem::take(&mut wanted.send) {
-            outstanding.send = true;
-            return Some(Action::Send(conn));
-        }
-        if core::mem::take(&mut wanted.receive) {
-            outstanding.receive = true;
-            return Some(Action::Receive(conn));
-        }
-        if core::mem::take(&mut wanted.start)
-            && let Stage::Open {
-                doing: Doing::Working { job, .. },
-                ..
-            } = stage
-        {
-            let job = *job;
-            return Some(Action::Start(job, self.state.jobs.start(job)?));
-        }
-        None
     }
 
     /// When `tick` is needed next at the latest.
