@@ -13,6 +13,7 @@
     reason = "each test binary uses its own part of the modules"
 )]
 
+pub mod channels;
 pub mod driver;
 pub mod model;
 pub mod profiles;
