@@ -25,7 +25,7 @@ use support::{ALL_LANES, TIGHT, Wire};
 const STATUS: &str = "GET /api/status HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /// A server with a wall clock, whose jobs the test ends.
-fn wire() -> Wire {
+fn wire() -> Wire<'static> {
     let mut wire = Wire::tight(&[]);
     with_clock(&mut wire);
     wire

@@ -31,7 +31,7 @@ fn refusal(wire: &mut Wire, lane: Lane) -> support::Response {
     wire.response(conn)
 }
 
-impl Wire {
+impl Wire<'_> {
     /// Lets one connection's operations through while all other clients do not read.
     fn try_complete(&mut self, conn: ConnId) -> bool {
         let before = self.grain.is_read;

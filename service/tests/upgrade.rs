@@ -61,7 +61,7 @@ static TABLE: &[Route] = &[
 const UPGRADE: &str =
     "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
 
-fn wire() -> Wire {
+fn wire() -> Wire<'static> {
     Wire::serving(ALL_LANES, TIGHT, TABLE)
 }
 

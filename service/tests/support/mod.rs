@@ -78,8 +78,8 @@ pub struct Grain {
     pub is_read: bool,
 }
 
-pub struct Wire {
-    pub server: Server<'static, CONNS, SLOTS>,
+pub struct Wire<'m> {
+    pub server: Server<'m, CONNS, SLOTS>,
     pub peers: BTreeMap<ConnId, Peer>,
     /// Jobs that were started and have not ended.
     pub jobs: BTreeMap<JobId, Job>,
@@ -115,7 +115,7 @@ impl Response {
 pub const ALL_LANES: PerLane<Listener> =
     PerLane([Listener::Network, Listener::Loopback, Listener::Network]);
 
-impl Wire {
+impl Wire<'static> {
     /// A server under the tight policy, with more markers, which replace those of the same field.
     pub fn tight(more: &[&str]) -> Self {
         Self::tight_on(ALL_LANES, more)
@@ -148,13 +148,25 @@ impl Wire {
 
     /// A server with other routes.
     pub fn serving(listeners: PerLane<Listener>, names: &[&str], routes: &'static [Route]) -> Self {
+        let state = Box::leak(Box::new(State::new()));
+        let buffers = Box::leak(Box::new(Buffers::new()));
+        Self::on((state, buffers), listeners, names, routes)
+    }
+}
+
+impl<'m> Wire<'m> {
+    /// A server in memory that outlives the wire.
+    pub fn on(
+        (state, buffers): (&'m mut State, &'m mut Buffers<CONNS, SLOTS>),
+        listeners: PerLane<Listener>,
+        names: &[&str],
+        routes: &'static [Route],
+    ) -> Self {
         let mut markers = MarkerSet::new();
         for name in names {
             markers.add(name.as_bytes()).unwrap();
         }
         let policy = policy::resolve(&markers, listeners).unwrap();
-        let state = Box::leak(Box::new(State::new()));
-        let buffers = Box::leak(Box::new(Buffers::new()));
         let config = Config {
             policy,
             jitter: JitterSeed::new(7),
