@@ -1,13 +1,13 @@
 //! A driver that turns bytes into the doings of hostile peers and of processes, and
-//! checks after each that the stack is whole. `cargo test` runs it for seconds, the
-//! example `fuzz_segments` for as long as one likes.
+//! checks after each that the stack is whole. `cargo test` feeds it random bytes for
+//! seconds, `tools/fuzz` what coverage leads to.
 #![allow(dead_code, reason = "each user has its own part")]
 
 mod beside;
-mod card;
+pub(crate) mod card;
 mod hostile;
 pub(crate) mod random;
-mod segment;
+pub(crate) mod segment;
 
 use beside::{Bystander, Held};
 use card::{Card, LISTEN_PORT};
@@ -17,8 +17,8 @@ use harness_net::{
 };
 use std::net::Ipv4Addr;
 
-const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
-const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
+pub(crate) const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 15);
+pub(crate) const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 const OWN_APART: Ipv4Addr = Ipv4Addr::new(10, 0, 3, 15);
 const PEER_APART: Ipv4Addr = Ipv4Addr::new(10, 0, 3, 2);
 
