@@ -21,24 +21,35 @@ OUT ?= target/l4
 ARGS ?=
 
 # Which package brings which program; `setup` installs those whose program is missing.
-NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl setpriv:util-linux cc:build-essential
+NEEDS_RUN := qemu-system-x86_64:qemu-system-x86 capnp:capnproto curl:curl setpriv:util-linux cc:build-essential c++:g++
 NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest hping3:hping3 ip:iproute2 nft:nftables \
 	git:git
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
 GUEST_FEATURES := --features remote-session-web-ui/capos,hostile/guest
 HOST_ONLY := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 \
-	-p treecheck -p harness-net
+	-p treecheck -p harness-net -p fuzz
 GUEST_LIBS := -p harness-kernel -p ingress-probe -p hostile
 HOST := $(HOST_ONLY) $(GUEST_LIBS)
 SMALL := thumbv7em-none-eabi
 BROKEN := broken-lane-from-header broken-leak-on-cancel
 BROKEN_KERNEL := broken-endless-entry broken-any-cookie broken-nagle broken-lone-end
+# Counters of edges and calls at comparisons, for libFuzzer: passes of LLVM, so that the pinned
+# compiler has them. No sanitizer: next to nothing here is unsafe.
+SANCOV := -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 \
+	inline-8bit-counters pc-table trace-compares)
+FUZZ_BUILD := target/fuzz-build
+FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+FUZZ = target/debug/fuzz
+FUZZ_PROGRAM = $(FUZZ_BUILD)/$(FUZZ_HOST)/fuzz/fuzz-targets
+SECONDS := 60
+TARGET ?=
 SMOKE_LINK := -nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none \
 	-Wl,-z,max-page-size=4096 -Wl,--gc-sections
 
 .PHONY: help setup setup-run setup-check guest smoke tools broken run-l4 attack soak negative-controls \
-	run test unit check fmt-check clippy small doc generated deny bench clean
+	run test unit check fmt-check clippy small doc generated deny bench \
+	fuzz fuzz-build fuzz-keep clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -150,6 +161,18 @@ generated: setup-run ## Write anew what follows from the code: tables, schema pa
 
 deny: setup-check ## Dependencies: bans, licences, sources
 	$(CARGO) deny --locked check bans licenses sources
+
+# The target is named so that the flags reach no build script.
+fuzz-build: setup-run
+	RUSTFLAGS="$(SANCOV)" $(CARGO) build --locked --profile fuzz -p fuzz --bin fuzz-targets \
+		--features fuzz/libfuzzer --target $(FUZZ_HOST) --target-dir $(FUZZ_BUILD)
+	$(CARGO) build --locked -p fuzz --bin fuzz
+
+fuzz: fuzz-build ## Fuzz each target for a minute (SECONDS=20 TARGET="heads bodies")
+	$(FUZZ) run --program $(FUZZ_PROGRAM) --jobs $$(nproc) --seconds $(SECONDS) $(TARGET)
+
+fuzz-keep: fuzz-build ## Keep the fewest inputs that reach all that `make fuzz` reached
+	$(FUZZ) keep --program $(FUZZ_PROGRAM) $(TARGET)
 
 bench: setup-run ## Measure the ledger beside the usual alternatives
 	$(CARGO) bench --locked -p ingress-ledger
