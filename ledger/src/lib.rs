@@ -183,7 +183,7 @@
 //! | [`DeadlineExceeded`](IngressOverload::DeadlineExceeded) | 503 | too late already, or it waited too long | more slots, or faster handlers |
 //! | [`RateLimited`](IngressOverload::RateLimited) | 429 | the lane's callers spent its budget | raise the lane's rate and burst, or find the caller |
 //! | [`PerConnectionLimit`](IngressOverload::PerConnectionLimit) | 429 | one connection asks for too much at once | the client should wait for answers |
-//! | [`LanePoolFull`](IngressOverload::LanePoolFull) | 429 | the lane holds all that it may, and its queue is full | raise the lane's slots |
+//! | [`LanePoolFull`](IngressOverload::LanePoolFull) | 429 | the lane holds all that it may, or waits for it, and its queue is full | raise the lane's slots |
 //! | [`AggregateFull`](IngressOverload::AggregateFull) | 503 | the other lanes hold the general pool, and the queue is full | raise the total slots |
 //! | [`ByteBudgetExhausted`](IngressOverload::ByteBudgetExhausted) | 503 | no bytes for this footprint | raise the byte budget, or lower footprints |
 //!
@@ -191,7 +191,7 @@
 //! |---|---|---|---|
 //! | [`ClockLost`](PermitRefusal::ClockLost) | 503 | no deadline can be kept | restart the service if it persists |
 //! | [`RateLimited`](PermitRefusal::RateLimited) | 429 | connections come too fast for the lane | let clients keep connections alive |
-//! | [`LaneFull`](PermitRefusal::LaneFull) | 503 | the lane holds all that it may | raise the lane's connections |
+//! | [`LaneFull`](PermitRefusal::LaneFull) | 429 | the lane holds all that it may | raise the lane's connections |
 //! | [`TotalFull`](PermitRefusal::TotalFull) | 503 | the other lanes hold the shared connections | raise the total |
 //! | [`CloseUnanswered`] | none | too many refusals are being answered | nothing; it is counted |
 //!

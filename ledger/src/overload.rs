@@ -31,9 +31,11 @@ pub enum IngressOverload {
     },
     /// This connection has as many requests outstanding as one may.
     PerConnectionLimit(Occupancy),
-    /// The lane holds its own maximum of slots and its queue is full.
+    /// The lane fills its own queue, and holds its own maximum of slots or has its tickets wait
+    /// for those that fall free. The figures are its slots.
     LanePoolFull(Occupancy),
-    /// The lane may hold more, but the general pool is taken and its queue is full.
+    /// The lane may hold more, but other lanes hold the general pool or wait for what is free of
+    /// it, and the lane has no place left to wait.
     AggregateFull(Occupancy),
     /// The bytes in flight leave no room for this footprint; or it is above the most that one
     /// request of the lane may hold, and then the figures are the footprint and that most.
@@ -120,7 +122,7 @@ impl OverloadKind {
                  the client should wait for answers, or use more connections"
             }
             OverloadKind::LanePoolFull => {
-                "the callers of this lane hold every slot that it may have; \
+                "the callers of this lane hold or wait for every slot that it may have; \
                  retry later, or raise the lane's slots"
             }
             OverloadKind::AggregateFull => {

@@ -279,6 +279,51 @@ fn aggregate_full_when_others_hold_the_pool() {
 }
 
 #[test]
+fn full_queue_is_the_lanes_own_doing_while_slots_fall_free() {
+    let issuer = Issuer::new();
+    let mut ledger = Ledger::new(&sound(THREE_LANES), &issuer).unwrap();
+    // Four slots of the general pool and four places in the queue, all of the public's.
+    let mut held: Vec<_> = (0..8)
+        .map(|_| ask(&mut ledger, Lane::Anonymous).unwrap())
+        .collect();
+    for free in 1..=4 {
+        let (served, mut connection) = held.remove(0);
+        ledger.complete(served, &mut connection).unwrap();
+        // The slot is promised to a ticket that dispatch has not chosen yet.
+        let overload = refused(&mut ledger, Lane::Anonymous);
+        let occupancy = Occupancy {
+            in_use: 4 - free,
+            limit: 4,
+        };
+        assert_eq!(overload, IngressOverload::LanePoolFull(occupancy));
+        assert_eq!(overload.status(), Status::TOO_MANY_REQUESTS);
+    }
+    cancel_all(&mut ledger, held);
+}
+
+#[test]
+fn slot_promised_to_other_lanes_is_the_pools_end() {
+    let issuer = Issuer::new();
+    let mut profile = THREE_LANES;
+    profile.limits.lanes.local_health.queue = Tickets::ZERO;
+    let mut ledger = Ledger::new(&sound(profile), &issuer).unwrap();
+    let mut held: Vec<_> = (0..8)
+        .map(|_| ask(&mut ledger, Lane::Anonymous).unwrap())
+        .collect();
+    held.extend((0..2).map(|_| ask(&mut ledger, Lane::LocalHealth).unwrap()));
+    let (served, mut connection) = held.remove(0);
+    ledger.complete(served, &mut connection).unwrap();
+    // The local lane has no queue that it could have filled: the public's tickets wait.
+    let overload = refused(&mut ledger, Lane::LocalHealth);
+    let occupancy = Occupancy {
+        in_use: 3,
+        limit: 4,
+    };
+    assert_eq!(overload, IngressOverload::AggregateFull(occupancy));
+    cancel_all(&mut ledger, held);
+}
+
+#[test]
 fn byte_budget_exhausted() {
     let issuer = Issuer::new();
     let mut profile = THREE_LANES;

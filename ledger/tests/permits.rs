@@ -103,7 +103,7 @@ fn lane_full_names_its_ceiling_as_the_count() {
     };
     assert_eq!(refusal, PermitRefusal::LaneFull(occupancy));
     assert_eq!(refusal.occupancy(), Some(occupancy));
-    assert_eq!(refusal.status(), Status::SERVICE_UNAVAILABLE);
+    assert_eq!(refusal.status(), Status::TOO_MANY_REQUESTS);
     assert_eq!(
         refusal.to_string(),
         "lane_at_capacity (12 of 12 connections)"

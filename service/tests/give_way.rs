@@ -57,7 +57,7 @@ fn a_silent_connection_is_safe_while_it_is_young() {
     let response = wire.response(refused);
     assert_eq!(
         (response.status, response.code()),
-        (503, "lane_at_capacity")
+        (429, "lane_at_capacity")
     );
     assert!(response.body.contains("\"in_use\":2,\"limit\":2"));
     for conn in young {

@@ -288,7 +288,7 @@ fn a_refused_connection_is_closed_behind_its_answer() {
         let response = wire.response(refused);
         assert_eq!(
             (response.status, response.code()),
-            (503, "lane_at_capacity")
+            (429, "lane_at_capacity")
         );
         assert_eq!(response.field("connection"), Some("close"));
         assert_eq!(wire.peer(refused).closed, Some(Closed::InOrder));

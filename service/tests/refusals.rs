@@ -254,7 +254,7 @@ fn permit_refused_with_count_and_limit() {
     let response = wire.response(refused);
     assert_eq!(
         (response.status, response.code()),
-        (503, "lane_at_capacity")
+        (429, "lane_at_capacity")
     );
     assert!(
         response.body.contains("\"in_use\":3,\"limit\":3"),

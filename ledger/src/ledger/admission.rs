@@ -145,12 +145,18 @@ impl<'a, const TICKETS: usize> IngressLedger<'a, TICKETS> {
         if room.is_ok() && self.may_overtake_nobody(lane) {
             return Ok(State::Serving);
         }
-        if self.books[lane].waiting < self.books[lane].rules.queue {
+        let Books { rules, waiting, .. } = &self.books[lane];
+        if *waiting < rules.queue {
             return Ok(State::Waiting);
         }
         Err(match room {
             Err(Full::Lane(full)) => IngressOverload::LanePoolFull(full),
-            // The slots that are left are promised to tickets that wait already.
+            // The slots that are free are promised to tickets that wait already. Where this lane's
+            // own fill its queue, that is its own doing; where it has no queue, they are others'.
+            Ok(()) if rules.queue > 0 => IngressOverload::LanePoolFull(Occupancy {
+                in_use: self.slots.used(lane),
+                limit: self.slots.share(lane).ceiling,
+            }),
             Ok(()) | Err(Full::Aggregate(_)) => self.aggregate_full(),
         })
     }

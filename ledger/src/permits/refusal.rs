@@ -24,15 +24,15 @@ pub enum PermitRefusal {
 }
 
 impl PermitRefusal {
-    /// The one status of this refusal. No request was read, so only the rate of accepts is
-    /// the callers' doing.
+    /// The one status of this refusal: 429 where the lane's own callers connect too fast or hold
+    /// all that it may, 503 where the others hold the rest or the service has no clock.
     #[must_use]
     pub const fn status(&self) -> Status {
         match self {
-            PermitRefusal::RateLimited { .. } => Status::TOO_MANY_REQUESTS,
-            PermitRefusal::ClockLost | PermitRefusal::LaneFull(_) | PermitRefusal::TotalFull(_) => {
-                Status::SERVICE_UNAVAILABLE
+            PermitRefusal::RateLimited { .. } | PermitRefusal::LaneFull(_) => {
+                Status::TOO_MANY_REQUESTS
             }
+            PermitRefusal::ClockLost | PermitRefusal::TotalFull(_) => Status::SERVICE_UNAVAILABLE,
         }
     }
 

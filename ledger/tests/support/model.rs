@@ -235,7 +235,10 @@ impl Model {
             && (!self.profile.is_enabled(lane)
                 || self.waiting(lane) >= self.profile.lane(lane).queue.count().into())
         {
-            return Err(if lane_full {
+            // A queue that this lane has filled is its own doing, unless no slot falls free
+            // that its tickets could have.
+            let own_queue_full = self.profile.lane(lane).queue.count() > 0;
+            return Err(if lane_full || (!general_full && own_queue_full) {
                 let limit = self.slot_ceiling(lane);
                 IngressOverload::LanePoolFull(Occupancy {
                     in_use: self.serving(lane),

@@ -5,6 +5,7 @@ use crate::issuer::Seal;
 use crate::lane::{LANES, Lane};
 use crate::ledger::Selected;
 use crate::ledger::table::State;
+use crate::overload::IngressOverload;
 use crate::reservation::IngressReservation;
 use crate::units::{Bytes, IngressFootprint, Instant};
 
@@ -57,6 +58,7 @@ impl<'a> Explorer<'a> {
                 }
             }
             Err(overload) => {
+                self.check_doing(world, lane, &overload);
                 assert_eq!(
                     self.key(world),
                     self.key(next),
@@ -66,6 +68,37 @@ impl<'a> Explorer<'a> {
                 expected.lanes[lane].counters.overloads[overload.kind()] += 1;
                 assert_eq!(next.ledger.evidence(), expected);
             }
+        }
+    }
+
+    /// 429 where the lane filled what it was given, 503 where others hold the general pool or
+    /// wait for it.
+    fn check_doing(&self, world: &World<'a>, lane: Lane, overload: &IngressOverload) {
+        let slots = &world.ledger.slots;
+        let queue: usize = self.profile.lane(lane).queue.count() as usize;
+        let used = slots.used(lane);
+        match overload {
+            IngressOverload::LanePoolFull(_) if used < slots.share(lane).ceiling => {
+                let waits =
+                    |held: &&Held| held.lane == lane && self.state(world, held) != State::Serving;
+                let waiting = world.held.iter().filter(waits).count();
+                assert!(queue > 0 && waiting == queue, "{waiting} of {queue} wait");
+            }
+            IngressOverload::AggregateFull(_) => {
+                let others = Lane::ALL.into_iter().filter(|other| *other != lane);
+                let beyond = |other| slots.used(other).saturating_sub(slots.share(other).reserve);
+                let held: u64 = others.clone().map(beyond).sum();
+                let wait = others.into_iter().any(|other| world.ledger.competes(other));
+                assert!(
+                    held > 0 || wait,
+                    "{lane:?} is told of others and there are none"
+                );
+                assert!(
+                    queue == 0 || slots.check(lane, 1).is_err(),
+                    "a slot is free"
+                );
+            }
+            _ => {}
         }
     }
 
