@@ -5,10 +5,11 @@
 mod support;
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ingress_ledger::{
-    Access, ChannelManager, ChannelOperations, Channels, NoCap, OperationContext,
+    Access, ChannelManager, ChannelOperations, Channels, Identity, NoCap, OperationContext,
     PerIdentityChannelPolicy,
 };
 use support::peers::PerIdentity;
@@ -17,21 +18,24 @@ const IDENTITIES: u64 = 256;
 
 fn open_close(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("channel_open_close");
-    let policy = PerIdentityChannelPolicy::<u64, 512>::new(Channels::new(256));
+    let policy = Arc::new(PerIdentityChannelPolicy::<512>::new(Channels::new(256)));
     // Every identity has one channel open already, on a connection of its own.
-    let mut others: Vec<ChannelOperations<u64, _, 1>> = Vec::new();
-    for identity in 0..IDENTITIES {
-        let mut other = ChannelOperations::new(ChannelManager::default(), &policy);
+    let mut others: Vec<ChannelOperations<1, _>> = Vec::new();
+    for identity in (0..IDENTITIES).map(Identity::from_number) {
+        let mut other =
+            ChannelOperations::with_policy(ChannelManager::default(), Arc::clone(&policy));
         let opened = other.open(&OperationContext::direct(&identity), Access::Granted);
         opened.expect("below its cap");
         others.push(other);
     }
-    let mut channels = ChannelOperations::<u64, _, 256>::new(ChannelManager::default(), &policy);
+    let mut channels =
+        ChannelOperations::<256, _>::with_policy(ChannelManager::default(), Arc::clone(&policy));
     let mut identity = 0_u64;
     group.bench_function("ledger", |bencher| {
         bencher.iter(|| {
             identity = identity.wrapping_add(1) % IDENTITIES;
-            let context = OperationContext::direct(&identity);
+            let caller = Identity::from_number(identity);
+            let context = OperationContext::direct(&caller);
             let channel = channels
                 .open(black_box(&context), Access::Granted)
                 .expect("room");
@@ -39,10 +43,11 @@ fn open_close(criterion: &mut Criterion) {
             channels.drained(channel).expect("closed");
         });
     });
-    let mut uncapped = ChannelOperations::<u64, _, 256>::new(ChannelManager::default(), NoCap);
+    let mut uncapped = ChannelOperations::<256, _>::with_policy(ChannelManager::default(), NoCap);
     group.bench_function("ledger, no cap", |bencher| {
         bencher.iter(|| {
-            let context = OperationContext::direct(&identity);
+            let caller = Identity::from_number(identity);
+            let context = OperationContext::direct(&caller);
             let channel = uncapped
                 .open(black_box(&context), Access::Granted)
                 .expect("room");

@@ -45,7 +45,7 @@
 //! - Time comes in as an [`Instant`]; a clock that steps back stands still, and a clock that
 //!   is lost refuses everybody.
 //! - Once identities are known, [`ChannelOperations`] counts what each of them has open, over
-//!   all of its connections.
+//!   all of its connections. Its policy alone is shared by threads; all else here is `&mut`.
 //!
 //! # Example
 //!
@@ -134,32 +134,35 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Sessions that carry channels have them counted by identity, over all connections:
+//! Sessions that carry channels have them counted by identity, over all connections and all
+//! threads that serve them:
 //!
 //! ```
 //! use ingress_ledger::*;
-//! use std::rc::Rc;
+//! use std::sync::Arc;
 //!
 //! // Three channels an identity, 64 identities at once, eight channels a connection.
-//! let policy = Rc::new(PerIdentityChannelPolicy::<u64, 64>::new(Channels::new(3)));
-//! let session =
-//!     || ChannelOperations::<u64, _, 8>::new(ChannelManager::default(), Rc::clone(&policy));
+//! let policy = Arc::new(PerIdentityChannelPolicy::<64>::new(Channels::new(3)));
+//! let session = || {
+//!     ChannelOperations::<8, _>::with_policy(ChannelManager::default(), Arc::clone(&policy))
+//! };
 //! let (mut phone, mut laptop) = (session(), session());
-//! let ann = OperationContext::direct(&7);
-//! let call = phone.open(&ann, Access::Granted)?;
-//! laptop.open(&ann, Access::Granted)?;
-//! laptop.open(&ann, Access::Granted)?;
-//! let refused = laptop.open(&ann, Access::Granted);
+//! let ann = Identity::from_number(7);
+//! let asked = OperationContext::direct(&ann);
+//! let call = phone.open(&asked, Access::Granted)?;
+//! laptop.open(&asked, Access::Granted)?;
+//! laptop.open(&asked, Access::Granted)?;
+//! let refused = laptop.open(&asked, Access::Granted);
 //! assert_eq!(refused, Err(ChannelError::TooManyChannels));
 //!
 //! // A closed channel counts until its last bytes are out.
-//! phone.close(&ann, call)?;
+//! phone.close(&asked, call)?;
 //! phone.drained(call)?;
-//! laptop.open(&ann, Access::Granted)?;
+//! laptop.open(&asked, Access::Granted)?;
 //!
 //! // A connection that ends gives back what it still has.
-//! drop((phone, laptop));
-//! assert_eq!(policy.open(&7), Channels::new(0));
+//! std::thread::spawn(move || drop((phone, laptop))).join().unwrap();
+//! assert_eq!(policy.open(&ann), Channels::new(0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -225,7 +228,7 @@
 //! | P3 | no phase is untimed, except where silence is its purpose | `permits/phases` |
 //! | P4 | one lane's accept failures neither spin nor slow another lane | `permits/accept` |
 //! | R1 | what a lane's accept brings finds a record, whatever other lanes do | `records` |
-//! | C1 | an identity's channels are counted over all its connections | `channels/policy` |
+//! | C1 | an identity's channels are counted over all its connections, on all threads | `channels/policy`, `channels/lock` |
 //! | C2 | a channel counts from before its allocation until after its drain | `channels/operations` |
 //! | C3 | a count that is not zero is never forgotten | `channels/table` |
 //! | C4 | a channel's id is reused only after its drain | `channels/manager` |
@@ -264,8 +267,8 @@ mod units;
 
 pub use channels::{
     Access, CHANNELS_PER_CONNECTION, CHANNELS_PER_IDENTITY, ChannelError, ChannelId,
-    ChannelLifecyclePolicy, ChannelManager, ChannelOperations, Channels, CloseError, NoCap,
-    OperationContext, PerIdentityChannelPolicy, PolicyError, PolicyEvidence,
+    ChannelLifecyclePolicy, ChannelManager, ChannelOperations, Channels, CloseError, Identity,
+    NoCap, OperationContext, PerIdentityChannelPolicy, PolicyError, PolicyEvidence,
 };
 pub use counters::{LaneCounters, PerOverload};
 pub use issuer::Issuer;

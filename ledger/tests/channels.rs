@@ -9,28 +9,43 @@
     reason = "a test fails by panicking"
 )]
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use ingress_ledger::{
     Access, CHANNELS_PER_CONNECTION, CHANNELS_PER_IDENTITY, ChannelError, ChannelId,
-    ChannelLifecyclePolicy, ChannelManager, ChannelOperations, Channels, CloseError, NoCap,
-    OperationContext, PerIdentityChannelPolicy, PolicyError, Status,
+    ChannelLifecyclePolicy, ChannelManager, ChannelOperations, Channels, CloseError, Identity,
+    NoCap, OperationContext, PerIdentityChannelPolicy, PolicyError, Status,
 };
 
-type Policy = PerIdentityChannelPolicy<&'static str, 4>;
+type Policy = PerIdentityChannelPolicy<4>;
+
+const ANN_ID: Identity = named("ann");
+const ANN: OperationContext<'_> = OperationContext::direct(&ANN_ID);
+const BOB_ID: Identity = named("bob");
+const BOB: OperationContext<'_> = OperationContext::direct(&BOB_ID);
+const RELAY_ID: Identity = named("relay");
+
+/// The identity of a short name.
+const fn named(name: &str) -> Identity {
+    let mut number = 0;
+    let mut at = 0;
+    while at < name.len() {
+        number = number << 8 | name.as_bytes()[at] as u64;
+        at += 1;
+    }
+    Identity::from_number(number)
+}
 
 /// Notes each call, and passes it on.
 #[derive(Default)]
 struct Spy {
-    calls: RefCell<Vec<&'static str>>,
+    calls: Mutex<Vec<(&'static str, Identity)>>,
     deny: bool,
 }
 
-impl ChannelLifecyclePolicy<&'static str> for Spy {
-    fn check_open(&self, identity: &&'static str) -> Result<(), ChannelError> {
-        self.calls.borrow_mut().push("check_open");
-        self.calls.borrow_mut().push(identity);
+impl ChannelLifecyclePolicy for Spy {
+    fn check_open(&self, identity: &Identity) -> Result<(), ChannelError> {
+        self.calls.lock().unwrap().push(("check_open", *identity));
         if self.deny {
             Err(ChannelError::TooManyChannels)
         } else {
@@ -38,68 +53,61 @@ impl ChannelLifecyclePolicy<&'static str> for Spy {
         }
     }
 
-    fn on_close(&self, identity: &&'static str) {
-        self.calls.borrow_mut().push("on_close");
-        self.calls.borrow_mut().push(identity);
+    fn on_close(&self, identity: &Identity) {
+        self.calls.lock().unwrap().push(("on_close", *identity));
     }
 }
 
 impl Spy {
-    fn take(&self) -> Vec<&'static str> {
-        self.calls.take()
+    fn take(&self) -> Vec<(&'static str, Identity)> {
+        std::mem::take(&mut self.calls.lock().unwrap())
     }
 }
 
-fn operations<P: ChannelLifecyclePolicy<&'static str>>(
-    policy: P,
-    bound: u32,
-) -> ChannelOperations<&'static str, P, 8> {
-    ChannelOperations::new(ChannelManager::new(Channels::new(bound)), policy)
+fn operations<P: ChannelLifecyclePolicy>(policy: P, bound: u32) -> ChannelOperations<8, P> {
+    ChannelOperations::with_policy(ChannelManager::new(Channels::new(bound)), policy)
 }
-
-const ANN: OperationContext<'_, &str> = OperationContext::direct(&"ann");
-const BOB: OperationContext<'_, &str> = OperationContext::direct(&"bob");
 
 #[test]
 fn policy_is_asked_after_access_control_and_told_after_the_drain() {
-    let spy = Spy::default();
-    let mut channels = operations(&spy, 8);
+    let spy = Arc::new(Spy::default());
+    let mut channels = operations(Arc::clone(&spy), 8);
     assert_eq!(
         channels.open(&ANN, Access::Denied),
         Err(ChannelError::AccessDenied)
     );
-    assert_eq!(spy.take(), [""; 0], "not asked where access is denied");
+    assert_eq!(spy.take(), [], "not asked where access is denied");
     let channel = channels.open(&ANN, Access::Granted).unwrap();
-    assert_eq!(spy.take(), ["check_open", "ann"]);
+    assert_eq!(spy.take(), [("check_open", ANN_ID)]);
     channels.close(&ANN, channel).unwrap();
-    assert_eq!(spy.take(), [""; 0], "still draining");
+    assert_eq!(spy.take(), [], "still draining");
     assert!(channels.manager().is_held(channel) && !channels.manager().is_open(channel));
     channels.drained(channel).unwrap();
-    assert_eq!(spy.take(), ["on_close", "ann"]);
+    assert_eq!(spy.take(), [("on_close", ANN_ID)]);
     assert!(!channels.manager().is_held(channel));
 }
 
 #[test]
 fn denial_by_the_policy_allocates_nothing() {
-    let spy = Spy {
+    let spy = Arc::new(Spy {
         deny: true,
         ..Spy::default()
-    };
-    let mut channels = operations(&spy, 8);
+    });
+    let mut channels = operations(Arc::clone(&spy), 8);
     assert_eq!(
         channels.open(&ANN, Access::Granted),
         Err(ChannelError::TooManyChannels)
     );
     assert_eq!(channels.manager().held(), Channels::new(0));
-    assert_eq!(spy.take(), ["check_open", "ann"]);
+    assert_eq!(spy.take(), [("check_open", ANN_ID)]);
     drop(channels);
-    assert_eq!(spy.take(), [""; 0], "nothing to give back");
+    assert_eq!(spy.take(), [], "nothing to give back");
 }
 
 #[test]
 fn both_caps_answer_with_one_error() {
-    let policy = Policy::new(Channels::new(1));
-    let mut channels = operations(&policy, 8);
+    let policy = Arc::new(Policy::new(Channels::new(1)));
+    let mut channels = operations(Arc::clone(&policy), 8);
     channels.open(&ANN, Access::Granted).unwrap();
     let identity = channels.open(&ANN, Access::Granted).unwrap_err();
     let mut narrow = operations(NoCap, 1);
@@ -111,23 +119,31 @@ fn both_caps_answer_with_one_error() {
 }
 
 #[test]
-fn bound_of_a_connection_is_met_without_asking_the_policy() {
-    let spy = Spy::default();
-    let mut channels = operations(&spy, 1);
+fn allocation_that_fails_after_the_policy_agreed_gives_the_count_back() {
+    let spy = Arc::new(Spy::default());
+    let mut channels = operations(Arc::clone(&spy), 1);
     channels.open(&ANN, Access::Granted).unwrap();
     spy.take();
     assert_eq!(
         channels.open(&ANN, Access::Granted),
         Err(ChannelError::TooManyChannels)
     );
-    assert_eq!(spy.take(), [""; 0]);
+    assert_eq!(spy.take(), [("check_open", ANN_ID), ("on_close", ANN_ID)]);
+    let policy = Arc::new(Policy::new(Channels::new(9)));
+    let mut channels = operations(Arc::clone(&policy), 1);
+    channels.open(&ANN, Access::Granted).unwrap();
+    for caller in [&ANN, &BOB] {
+        channels.open(caller, Access::Granted).unwrap_err();
+    }
+    assert_eq!(policy.open(&ANN_ID), Channels::new(1));
+    assert_eq!(policy.identities(), 1, "no line is left of the other");
 }
 
 #[test]
 fn cap_is_shared_by_all_connections_of_an_identity() {
-    let policy = Policy::new(Channels::new(3));
-    let mut first = operations(&policy, 8);
-    let mut second = operations(&policy, 8);
+    let policy = Arc::new(Policy::new(Channels::new(3)));
+    let mut first = operations(Arc::clone(&policy), 8);
+    let mut second = operations(Arc::clone(&policy), 8);
     first.open(&ANN, Access::Granted).unwrap();
     second.open(&ANN, Access::Granted).unwrap();
     first.open(&ANN, Access::Granted).unwrap();
@@ -136,20 +152,20 @@ fn cap_is_shared_by_all_connections_of_an_identity() {
         Err(ChannelError::TooManyChannels)
     );
     second.open(&BOB, Access::Granted).unwrap();
-    assert_eq!(policy.open(&"ann"), Channels::new(3));
+    assert_eq!(policy.open(&ANN_ID), Channels::new(3));
     assert_eq!(policy.evidence().denied_at_cap, 1);
     // A connection that ends gives everything back.
     drop(first);
-    assert_eq!(policy.open(&"ann"), Channels::new(1));
+    assert_eq!(policy.open(&ANN_ID), Channels::new(1));
     second.open(&ANN, Access::Granted).unwrap();
 }
 
 #[test]
 fn manager_inside_a_channel_counts_against_the_same_identity() {
-    let policy = Policy::new(Channels::new(2));
-    let mut outer = operations(&policy, 8);
+    let policy = Arc::new(Policy::new(Channels::new(2)));
+    let mut outer = operations(Arc::clone(&policy), 8);
     outer.open(&ANN, Access::Granted).unwrap();
-    let mut inner = operations(&policy, 8);
+    let mut inner = operations(Arc::clone(&policy), 8);
     inner.open(&ANN, Access::Granted).unwrap();
     assert_eq!(
         inner.open(&ANN, Access::Granted),
@@ -163,26 +179,31 @@ fn manager_inside_a_channel_counts_against_the_same_identity() {
 
 #[test]
 fn forwarded_metadata_is_never_consulted() {
-    let spy = Spy::default();
-    let mut channels = operations(&spy, 8);
-    let relayed = OperationContext::relayed(&"relay", &"ann");
-    assert_eq!(relayed.forwarded_for(), Some(&"ann"));
+    let spy = Arc::new(Spy::default());
+    let mut channels = operations(Arc::clone(&spy), 8);
+    let relayed = OperationContext::relayed(&RELAY_ID, &ANN_ID);
+    assert_eq!(relayed.forwarded_for(), Some(&ANN_ID));
     let channel = channels.open(&relayed, Access::Granted).unwrap();
     assert_eq!(channels.close(&ANN, channel), Err(CloseError::NotTheOpener));
     channels
-        .close(&OperationContext::direct(&"relay"), channel)
+        .close(&OperationContext::direct(&RELAY_ID), channel)
         .unwrap();
     channels.drained(channel).unwrap();
-    assert_eq!(spy.take(), ["check_open", "relay", "on_close", "relay"]);
+    assert_eq!(
+        spy.take(),
+        [("check_open", RELAY_ID), ("on_close", RELAY_ID)]
+    );
 }
 
 #[test]
 fn relay_has_a_cap_of_its_own() {
-    let policy = Policy::new(Channels::new(1))
-        .with_caps(&[("relay", Channels::new(3))])
-        .unwrap();
-    let mut channels = operations(&policy, 8);
-    let relay = OperationContext::direct(&"relay");
+    let policy = Arc::new(
+        Policy::new(Channels::new(1))
+            .with_caps(&[(RELAY_ID, Channels::new(3))])
+            .unwrap(),
+    );
+    let mut channels = operations(Arc::clone(&policy), 8);
+    let relay = OperationContext::direct(&RELAY_ID);
     for _ in 0..3 {
         channels.open(&relay, Access::Granted).unwrap();
     }
@@ -202,14 +223,14 @@ fn default_caps_are_256() {
     assert_eq!(CHANNELS_PER_IDENTITY, Channels::new(256));
     assert_eq!(CHANNELS_PER_CONNECTION, Channels::new(256));
     let policy =
-        PerIdentityChannelPolicy::<u64, 2>::with_per_identity_caps(&[(9, Channels::new(300))])
+        PerIdentityChannelPolicy::<2>::with_per_identity_caps(&[(RELAY_ID, Channels::new(300))])
             .unwrap();
     let opened = (0..1_000)
-        .take_while(|_| policy.check_open(&1).is_ok())
+        .take_while(|_| policy.check_open(&ANN_ID).is_ok())
         .count();
     assert_eq!(opened, 256);
     let opened = (0..1_000)
-        .take_while(|_| policy.check_open(&9).is_ok())
+        .take_while(|_| policy.check_open(&RELAY_ID).is_ok())
         .count();
     assert_eq!(opened, 300);
     assert_eq!(policy.evidence().high_water, 300);
@@ -224,7 +245,7 @@ fn default_caps_are_256() {
 fn cap_of_zero_admits_nothing() {
     let policy = Policy::new(Channels::new(0));
     assert_eq!(
-        policy.check_open(&"ann"),
+        policy.check_open(&ANN_ID),
         Err(ChannelError::TooManyChannels)
     );
     assert_eq!(policy.identities(), 0, "and takes no line");
@@ -233,60 +254,104 @@ fn cap_of_zero_admits_nothing() {
 #[test]
 fn full_identity_table_refuses_newcomers_and_forgets_nobody() {
     let policy = Policy::new(Channels::new(2));
-    for identity in ["a", "b", "c", "d"] {
+    for identity in ["a", "b", "c", "d"].map(named) {
         policy.check_open(&identity).unwrap();
     }
-    assert_eq!(policy.check_open(&"e"), Err(ChannelError::TooManyChannels));
+    assert_eq!(
+        policy.check_open(&named("e")),
+        Err(ChannelError::TooManyChannels)
+    );
     assert_eq!(policy.evidence().denied_table_full, 1);
-    policy.check_open(&"a").unwrap();
-    for identity in ["a", "b", "c", "d"] {
+    policy.check_open(&named("a")).unwrap();
+    for identity in ["a", "b", "c", "d"].map(named) {
         assert!(policy.open(&identity).count() > 0);
     }
-    policy.on_close(&"b");
-    policy.check_open(&"e").unwrap();
-    assert_eq!(policy.open(&"b"), Channels::new(0));
+    policy.on_close(&named("b"));
+    policy.check_open(&named("e")).unwrap();
+    assert_eq!(policy.open(&named("b")), Channels::new(0));
 }
 
 #[test]
 fn caps_may_follow_the_first_channels_which_stay_counted() {
     let policy = Policy::new(Channels::new(1));
-    policy.check_open(&"ann").unwrap();
-    let policy = policy.with_caps(&[("ann", Channels::new(2))]).unwrap();
-    assert_eq!(policy.open(&"ann"), Channels::new(1));
-    policy.check_open(&"ann").unwrap();
-    policy.check_open(&"ann").unwrap_err();
-    policy.on_close(&"ann");
-    policy.on_close(&"ann");
+    policy.check_open(&ANN_ID).unwrap();
+    let policy = policy.with_caps(&[(ANN_ID, Channels::new(2))]).unwrap();
+    assert_eq!(policy.open(&ANN_ID), Channels::new(1));
+    policy.check_open(&ANN_ID).unwrap();
+    policy.check_open(&ANN_ID).unwrap_err();
+    policy.on_close(&ANN_ID);
+    policy.on_close(&ANN_ID);
     assert_eq!(policy.evidence().faults, 0);
-    let twice = policy.with_caps(&[("ann", Channels::new(3))]);
+    let twice = policy.with_caps(&[(ANN_ID, Channels::new(3))]);
     assert_eq!(twice.unwrap_err(), PolicyError::DuplicateIdentity);
 }
 
 #[test]
-fn policy_is_shared_by_reference_or_by_count() {
-    let policy = Rc::new(Policy::new(Channels::new(2)));
-    let mut first = operations(Rc::clone(&policy), 8);
-    let mut second = operations(&policy, 8);
-    let mut third = operations(policy.as_ref(), 8);
+fn policy_is_shared_by_count_by_reference_and_behind_a_pointer() {
+    static POLICY: Policy = Policy::new(Channels::new(2));
+    let mut first = operations(&POLICY, 8);
+    let mut second = operations(Arc::new(&POLICY), 8);
+    let any: Arc<dyn ChannelLifecyclePolicy> = Arc::new(&POLICY);
+    let mut third = operations(any, 8);
     first.open(&ANN, Access::Granted).unwrap();
     second.open(&ANN, Access::Granted).unwrap();
     third.open(&ANN, Access::Granted).unwrap_err();
     drop((first, second, third));
-    assert_eq!(policy.identities(), 0);
+    assert_eq!(POLICY.identities(), 0);
+}
+
+#[test]
+fn operations_without_a_policy_have_256_an_identity() {
+    let manager = ChannelManager::<600>::new(Channels::new(600));
+    let mut channels = ChannelOperations::new(manager);
+    let mut opened = |caller| {
+        (0..600)
+            .take_while(|_| channels.open(caller, Access::Granted).is_ok())
+            .count()
+    };
+    assert_eq!((opened(&ANN), opened(&BOB)), (256, 256));
+    let evidence = channels.policy().evidence();
+    assert_eq!(evidence.denied_at_cap, 2);
+    // And a manager that was told nothing has 256, of as many identities as that.
+    let manager: ChannelManager = ChannelManager::default();
+    let mut channels = ChannelOperations::new(manager);
+    for number in 0..256 {
+        let identity = Identity::from_number(number);
+        let caller = OperationContext::direct(&identity);
+        channels.open(&caller, Access::Granted).unwrap();
+    }
+    channels.open(&ANN, Access::Granted).unwrap_err();
+    assert_eq!(channels.policy().identities(), 256);
+}
+
+#[test]
+fn identities_of_numbers_words_and_bytes_are_told_apart() {
+    let number = Identity::from_number(0x0807_0605_0403_0201);
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(Identity::from_bytes(bytes), number);
+    let policy = PerIdentityChannelPolicy::<300>::new(Channels::new(1));
+    for bit in 0..256 {
+        let mut words = [0; 8];
+        words[bit / 32] = 1 << (bit % 32);
+        policy.check_open(&Identity::from_words(words)).unwrap();
+        policy.check_open(&Identity::from_words(words)).unwrap_err();
+    }
+    assert_eq!(policy.identities(), 256);
 }
 
 #[test]
 fn places_for_nobody_refuse_everybody() {
-    let nobody = PerIdentityChannelPolicy::<u64, 0>::default();
-    let full = nobody.check_open(&1).unwrap_err();
+    let nobody = PerIdentityChannelPolicy::<0>::default();
+    let full = nobody.check_open(&ANN_ID).unwrap_err();
     assert_eq!(full, ChannelError::TooManyChannels);
     assert_eq!(nobody.evidence().denied_table_full, 1);
     assert_eq!(nobody.identities(), 0);
-    let named = nobody.with_caps(&[(1, Channels::new(1))]);
+    let named = nobody.with_caps(&[(ANN_ID, Channels::new(1))]);
     assert_eq!(named.unwrap_err(), PolicyError::TableTooSmall);
     let nothing = ChannelManager::<0>::default();
     assert_eq!(nothing.held(), Channels::new(0));
-    let mut channels = ChannelOperations::<_, _, 0>::new(nothing, NoCap);
+    let mut channels = ChannelOperations::<0, _>::with_policy(nothing, NoCap);
     let full = channels.open(&ANN, Access::Granted).unwrap_err();
     assert_eq!(full, ChannelError::TooManyChannels);
     let none = ChannelId::from_wire(0);
@@ -297,14 +362,14 @@ fn places_for_nobody_refuse_everybody() {
 #[test]
 fn caps_that_do_not_fit_the_table_are_refused() {
     let one = Channels::new(1);
-    let twice = Policy::with_per_identity_caps(&[("a", one), ("a", one)]);
+    let twice = Policy::with_per_identity_caps(&[(named("a"), one), (named("a"), one)]);
     assert_eq!(twice.unwrap_err(), PolicyError::DuplicateIdentity);
     let five = Policy::with_per_identity_caps(&[
-        ("a", one),
-        ("b", one),
-        ("c", one),
-        ("d", one),
-        ("e", one),
+        (named("a"), one),
+        (named("b"), one),
+        (named("c"), one),
+        (named("d"), one),
+        (named("e"), one),
     ]);
     assert_eq!(five.unwrap_err(), PolicyError::TableTooSmall);
 }

@@ -14,9 +14,9 @@
 mod support;
 
 use ingress_ledger::{
-    Bytes, ChannelLifecyclePolicy, Channels, ConnectionPermits, ConnectionUse, IngressFootprint,
-    IngressLedger, IngressReservation, Instant, Issuer, Lane, Misuse, OpenError, Owner,
-    PerIdentityChannelPolicy,
+    Bytes, ChannelLifecyclePolicy, Channels, ConnectionPermits, ConnectionUse, Identity,
+    IngressFootprint, IngressLedger, IngressReservation, Instant, Issuer, Lane, Misuse, OpenError,
+    Owner, PerIdentityChannelPolicy,
 };
 use support::profiles::{THREE_LANES, sound};
 
@@ -280,10 +280,11 @@ fn foreign_refusal_permits_are_refused_without_effect() {
     should_panic(expected = "given back that was not counted")
 )]
 fn channel_given_back_twice_is_a_fault() {
-    let policy = PerIdentityChannelPolicy::<u32, 4>::new(Channels::new(2));
-    policy.check_open(&1).unwrap();
-    policy.on_close(&1);
-    policy.on_close(&1);
+    let policy = PerIdentityChannelPolicy::<4>::new(Channels::new(2));
+    let identity = Identity::from_number(1);
+    policy.check_open(&identity).unwrap();
+    policy.on_close(&identity);
+    policy.on_close(&identity);
     assert_eq!(policy.evidence().faults, 1);
     assert_eq!(policy.evidence().closed, 1);
 }

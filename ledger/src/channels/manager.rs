@@ -59,7 +59,7 @@ const NONE: u32 = u32::MAX;
 ///   Free --open--> Open --close--> Draining --drained--> Free
 /// ```
 #[derive(Debug)]
-pub struct ChannelManager<const CHANNELS: usize> {
+pub struct ChannelManager<const CHANNELS: usize = 256> {
     bound: u32,
     places: [State; CHANNELS],
     free_head: u32,

@@ -2,20 +2,21 @@
 //! points that matter (keeps C1, C2).
 
 use super::error::{ChannelError, CloseError};
+use super::identity::Identity;
 use super::manager::{ChannelId, ChannelManager};
-use super::policy::ChannelLifecyclePolicy;
+use super::policy::{ChannelLifecyclePolicy, PerIdentityChannelPolicy};
 
 /// Who asks. Only the direct caller's identity decides anything.
 #[derive(Clone, Copy, Debug)]
-pub struct OperationContext<'c, I> {
-    identity: &'c I,
-    forwarded_for: Option<&'c I>,
+pub struct OperationContext<'c> {
+    identity: &'c Identity,
+    forwarded_for: Option<&'c Identity>,
 }
 
-impl<'c, I> OperationContext<'c, I> {
+impl<'c> OperationContext<'c> {
     /// A call made by `identity` itself.
     #[must_use]
-    pub const fn direct(identity: &'c I) -> Self {
+    pub const fn direct(identity: &'c Identity) -> Self {
         OperationContext {
             identity,
             forwarded_for: None,
@@ -24,7 +25,7 @@ impl<'c, I> OperationContext<'c, I> {
 
     /// A call that `identity` says it makes for another. The saying is metadata, for logs.
     #[must_use]
-    pub const fn relayed(identity: &'c I, forwarded_for: &'c I) -> Self {
+    pub const fn relayed(identity: &'c Identity, forwarded_for: &'c Identity) -> Self {
         OperationContext {
             identity,
             forwarded_for: Some(forwarded_for),
@@ -33,13 +34,13 @@ impl<'c, I> OperationContext<'c, I> {
 
     /// The direct caller.
     #[must_use]
-    pub const fn identity(&self) -> &'c I {
+    pub const fn identity(&self) -> &'c Identity {
         self.identity
     }
 
     /// Whom the caller says it acts for. No authority.
     #[must_use]
-    pub const fn forwarded_for(&self) -> Option<&'c I> {
+    pub const fn forwarded_for(&self) -> Option<&'c Identity> {
         self.forwarded_for
     }
 }
@@ -58,23 +59,32 @@ pub enum Access {
 /// A manager inside a channel of another is no way around a cap: give it the same policy.
 /// When the connection ends, drop this: what is still held is given back.
 #[derive(Debug)]
-pub struct ChannelOperations<I, P, const CHANNELS: usize>
-where
-    P: ChannelLifecyclePolicy<I>,
-{
+pub struct ChannelOperations<
+    const CHANNELS: usize = 256,
+    P: ChannelLifecyclePolicy = PerIdentityChannelPolicy<CHANNELS>,
+> {
     manager: ChannelManager<CHANNELS>,
-    openers: [Option<I>; CHANNELS],
+    openers: [Option<Identity>; CHANNELS],
     policy: P,
 }
 
-impl<I, P, const CHANNELS: usize> ChannelOperations<I, P, CHANNELS>
-where
-    I: Copy + Eq,
-    P: ChannelLifecyclePolicy<I>,
-{
+impl<const CHANNELS: usize> ChannelOperations<CHANNELS> {
+    /// A connection without channels, within `manager`'s bound and, for each identity on it, a
+    /// cap of [`CHANNELS_PER_IDENTITY`](super::CHANNELS_PER_IDENTITY): whoever gives no thought
+    /// to a policy has one. Its table cannot fill before the connection does.
+    ///
+    /// The cap is this connection's alone. A service that accepts several shares one policy
+    /// among them, by [`ChannelOperations::with_policy`].
+    #[must_use]
+    pub fn new(manager: ChannelManager<CHANNELS>) -> Self {
+        ChannelOperations::with_policy(manager, PerIdentityChannelPolicy::default())
+    }
+}
+
+impl<const CHANNELS: usize, P: ChannelLifecyclePolicy> ChannelOperations<CHANNELS, P> {
     /// A connection without channels, within `manager`'s bound and `policy`'s caps.
     #[must_use]
-    pub const fn new(manager: ChannelManager<CHANNELS>, policy: P) -> Self {
+    pub const fn with_policy(manager: ChannelManager<CHANNELS>, policy: P) -> Self {
         ChannelOperations {
             manager,
             openers: [const { None }; CHANNELS],
@@ -82,34 +92,35 @@ where
         }
     }
 
-    /// Opens a channel: access control first, then the caps, then the allocation.
+    /// Opens a channel: access control first, then the caps, then the allocation. Where that
+    /// fails, at the connection's bound, what the policy counted is given back to it.
     ///
     /// # Errors
     /// [`ChannelError`]; nothing is counted or allocated.
     pub fn open(
         &mut self,
-        context: &OperationContext<'_, I>,
+        context: &OperationContext<'_>,
         access: Access,
     ) -> Result<ChannelId, ChannelError> {
         if access == Access::Denied {
             return Err(ChannelError::AccessDenied);
         }
-        if !self.manager.can_open() {
-            return Err(ChannelError::TooManyChannels);
-        }
         self.policy.check_open(context.identity)?;
-        let opened = self.manager.open();
-        match opened
-            .as_ref()
-            .map(|channel| self.openers.get_mut(channel.to_wire() as usize))
-        {
-            Ok(Some(opener)) => *opener = Some(*context.identity),
-            _ => {
-                debug_assert!(false, "room was checked");
-                self.policy.on_close(context.identity);
-            }
+        let allocated = self.allocate(context.identity);
+        if allocated.is_err() {
+            self.policy.on_close(context.identity);
         }
-        opened
+        allocated
+    }
+
+    fn allocate(&mut self, opener: &Identity) -> Result<ChannelId, ChannelError> {
+        let channel = self.manager.open()?;
+        let Some(place) = self.openers.get_mut(channel.to_wire() as usize) else {
+            debug_assert!(false, "an opener has as many places as the manager");
+            return Err(ChannelError::TooManyChannels);
+        };
+        *place = Some(*opener);
+        Ok(channel)
     }
 
     /// Stops a channel of the caller's. It still counts until its drain is over.
@@ -118,7 +129,7 @@ where
     /// [`CloseError`]; nothing is changed.
     pub fn close(
         &mut self,
-        context: &OperationContext<'_, I>,
+        context: &OperationContext<'_>,
         channel: ChannelId,
     ) -> Result<(), CloseError> {
         let opener = self
@@ -163,10 +174,7 @@ where
     }
 }
 
-impl<I, P, const CHANNELS: usize> Drop for ChannelOperations<I, P, CHANNELS>
-where
-    P: ChannelLifecyclePolicy<I>,
-{
+impl<const CHANNELS: usize, P: ChannelLifecyclePolicy> Drop for ChannelOperations<CHANNELS, P> {
     fn drop(&mut self) {
         for opener in self.openers.iter_mut().filter_map(Option::take) {
             self.policy.on_close(&opener);

@@ -1,12 +1,12 @@
 //! Channel policies: the quota of one identity over all its connections (keeps C1, C3).
 
-use core::cell::Cell;
-use core::hash::Hash;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::error::{ChannelError, PolicyError};
+use super::identity::Identity;
+use super::lock::{Counter, Lock, Turn};
 use super::manager::Channels;
 use super::table::{IdentityTable, Line, Place};
-use crate::counters::{bump, raise};
 
 /// Channels that one identity may have open, where nothing else is said.
 pub const CHANNELS_PER_IDENTITY: Channels = Channels::new(256);
@@ -14,32 +14,31 @@ pub const CHANNELS_PER_IDENTITY: Channels = Channels::new(256);
 /// Channels that one connection may have, whatever its identity may: a bound on memory.
 pub const CHANNELS_PER_CONNECTION: Channels = Channels::new(256);
 
-/// Asked before a channel is allocated, told after it is drained. A channel is a resource;
-/// this is its quota.
+/// Asked after access control and before a channel is allocated, told after it is drained. A
+/// channel is a resource; this is its quota.
 ///
-/// One policy is shared by every connection that a service accepts: pass a reference to it,
-/// or an `Rc` of it, for which the trait is implemented too. Both methods take `&self` so
-/// that it can be.
-pub trait ChannelLifecyclePolicy<I> {
+/// One policy is shared by every connection that a service accepts, whichever thread serves it:
+/// pass an `Arc` of it or a reference to a `static`, for which the trait is implemented too.
+pub trait ChannelLifecyclePolicy: Send + Sync + 'static {
     /// Counts one more channel of the direct caller.
     ///
     /// # Errors
     /// [`ChannelError::TooManyChannels`], and nothing is counted.
-    fn check_open(&self, identity: &I) -> Result<(), ChannelError>;
+    fn check_open(&self, identity: &Identity) -> Result<(), ChannelError>;
 
     /// Counts one channel of that identity less.
-    fn on_close(&self, identity: &I);
+    fn on_close(&self, identity: &Identity);
 }
 
-impl<I, P> ChannelLifecyclePolicy<I> for P
+impl<P> ChannelLifecyclePolicy for P
 where
-    P: core::ops::Deref<Target: ChannelLifecyclePolicy<I>>,
+    P: core::ops::Deref<Target: ChannelLifecyclePolicy> + Send + Sync + 'static,
 {
-    fn check_open(&self, identity: &I) -> Result<(), ChannelError> {
+    fn check_open(&self, identity: &Identity) -> Result<(), ChannelError> {
         (**self).check_open(identity)
     }
 
-    fn on_close(&self, identity: &I) {
+    fn on_close(&self, identity: &Identity) {
         (**self).on_close(identity);
     }
 }
@@ -49,30 +48,33 @@ where
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoCap;
 
-impl<I> ChannelLifecyclePolicy<I> for NoCap {
-    fn check_open(&self, _identity: &I) -> Result<(), ChannelError> {
+impl ChannelLifecyclePolicy for NoCap {
+    fn check_open(&self, _identity: &Identity) -> Result<(), ChannelError> {
         Ok(())
     }
 
-    fn on_close(&self, _identity: &I) {}
+    fn on_close(&self, _identity: &Identity) {}
 }
 
-/// A cap for each identity, shared by all its connections.
+/// A cap for each identity, shared by all its connections and by all threads that serve them.
 ///
-/// An identity is a small value, not a name of any length: what an authenticated caller is
-/// known by. The table holds `IDENTITIES` of them at once. A full table refuses further identities:
-/// it never forgets a count to make room. For one thread at a time; threads share it behind
-/// a lock of their own.
+/// The table holds `IDENTITIES` at once. A full table refuses further identities: it never
+/// forgets a count to make room.
+///
+/// Whoever finds another thread at the table spins for as long as that one searches it. So a
+/// handler of interrupts must not call it, nor a thread that never lets the one run that it
+/// interrupted.
 #[derive(Debug)]
-pub struct PerIdentityChannelPolicy<I: Copy, const IDENTITIES: usize> {
+pub struct PerIdentityChannelPolicy<const IDENTITIES: usize> {
     cap: u32,
-    table: IdentityTable<I, IDENTITIES>,
-    denied_at_cap: Cell<u64>,
-    denied_table_full: Cell<u64>,
-    opened: Cell<u64>,
-    closed: Cell<u64>,
-    high_water: Cell<u64>,
-    faults: Cell<u64>,
+    lock: Lock,
+    table: IdentityTable<IDENTITIES>,
+    denied_at_cap: Counter,
+    denied_table_full: Counter,
+    opened: Counter,
+    closed: Counter,
+    high_water: AtomicU32,
+    faults: Counter,
 }
 
 /// A policy's counters.
@@ -92,19 +94,20 @@ pub struct PolicyEvidence {
     pub faults: u64,
 }
 
-impl<I: Copy + Eq + Hash, const IDENTITIES: usize> PerIdentityChannelPolicy<I, IDENTITIES> {
+impl<const IDENTITIES: usize> PerIdentityChannelPolicy<IDENTITIES> {
     /// The same cap for each identity. A cap of zero admits nothing.
     #[must_use]
     pub const fn new(cap: Channels) -> Self {
         PerIdentityChannelPolicy {
             cap: cap.count(),
+            lock: Lock::free(),
             table: IdentityTable::new(),
-            denied_at_cap: Cell::new(0),
-            denied_table_full: Cell::new(0),
-            opened: Cell::new(0),
-            closed: Cell::new(0),
-            high_water: Cell::new(0),
-            faults: Cell::new(0),
+            denied_at_cap: Counter::zero(),
+            denied_table_full: Counter::zero(),
+            opened: Counter::zero(),
+            closed: Counter::zero(),
+            high_water: AtomicU32::new(0),
+            faults: Counter::zero(),
         }
     }
 
@@ -112,7 +115,7 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> PerIdentityChannelPolicy<I, I
     ///
     /// # Errors
     /// As [`PerIdentityChannelPolicy::with_caps`].
-    pub fn with_per_identity_caps(caps: &[(I, Channels)]) -> Result<Self, PolicyError> {
+    pub fn with_per_identity_caps(caps: &[(Identity, Channels)]) -> Result<Self, PolicyError> {
         PerIdentityChannelPolicy::default().with_caps(caps)
     }
 
@@ -121,34 +124,39 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> PerIdentityChannelPolicy<I, I
     ///
     /// # Errors
     /// [`PolicyError`] if the table does not hold the named identities, once each.
-    pub fn with_caps(self, caps: &[(I, Channels)]) -> Result<Self, PolicyError> {
+    pub fn with_caps(self, caps: &[(Identity, Channels)]) -> Result<Self, PolicyError> {
+        let turn = self.lock.take();
         for (identity, cap) in caps {
-            let (place, line) = self.find(identity).ok_or(PolicyError::TableTooSmall)?;
+            let (place, line) = self
+                .find(&turn, identity)
+                .ok_or(PolicyError::TableTooSmall)?;
             if line.own_cap.is_some() {
                 return Err(PolicyError::DuplicateIdentity);
             }
             let own_cap = Some(cap.count());
-            self.table.set(place, Line { own_cap, ..line });
+            self.table.set(&turn, place, Line { own_cap, ..line });
         }
+        drop(turn);
         Ok(self)
     }
 
     /// Channels that the identity has open.
     #[must_use]
-    pub fn open(&self, identity: &I) -> Channels {
-        Channels::new(self.find(identity).map_or(0, |(_, line)| line.open))
+    pub fn open(&self, identity: &Identity) -> Channels {
+        let found = self.find(&self.lock.take(), identity);
+        Channels::new(found.map_or(0, |(_, line)| line.open))
     }
 
     /// The identity's line, or the one that it would be given. `None` if the table is full.
     #[inline]
-    fn find(&self, identity: &I) -> Option<(usize, Line<I>)> {
+    fn find(&self, turn: &Turn<'_>, identity: &Identity) -> Option<(usize, Line)> {
         let new = Line {
             identity: *identity,
             open: 0,
             own_cap: None,
         };
-        match self.table.find(identity) {
-            Place::Taken(place) => Some((place, self.table.line(place)?)),
+        match self.table.find(turn, identity) {
+            Place::Taken(place) => Some((place, self.table.line(turn, place)?)),
             Place::Vacant(place) => Some((place, new)),
             Place::Full => None,
         }
@@ -157,74 +165,69 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> PerIdentityChannelPolicy<I, I
     /// Identities that have a line: with a channel open, or with a cap of their own.
     #[must_use]
     pub fn identities(&self) -> usize {
-        self.table.iter().count()
+        self.table.lines(&self.lock.take())
     }
 
-    /// All counters.
+    /// All counters, as they were at one moment.
     #[must_use]
     pub fn evidence(&self) -> PolicyEvidence {
+        let turn = self.lock.take();
         PolicyEvidence {
-            opened: self.opened.get(),
-            closed: self.closed.get(),
-            denied_at_cap: self.denied_at_cap.get(),
-            denied_table_full: self.denied_table_full.get(),
-            high_water: self.high_water.get(),
-            faults: self.faults.get(),
+            opened: self.opened.count(&turn),
+            closed: self.closed.count(&turn),
+            denied_at_cap: self.denied_at_cap.count(&turn),
+            denied_table_full: self.denied_table_full.count(&turn),
+            high_water: self.high_water.load(Ordering::Relaxed).into(),
+            faults: self.faults.count(&turn),
         }
     }
 
-    #[cold]
-    fn deny(counter: &Cell<u64>) -> ChannelError {
-        counter.set(counter.get().wrapping_add(1));
-        ChannelError::TooManyChannels
+    /// Counts one channel of the identity less. False, and without effect, if it has none.
+    fn give_back(&self, turn: &Turn<'_>, identity: &Identity) -> bool {
+        let found = self.find(turn, identity);
+        let counted =
+            found.and_then(|(place, line)| Some((place, line, line.open.checked_sub(1)?)));
+        let Some((place, line, open)) = counted else {
+            self.faults.bump(turn);
+            return false;
+        };
+        if open == 0 && line.own_cap.is_none() {
+            self.table.remove(turn, place);
+        } else {
+            self.table.set(turn, place, Line { open, ..line });
+        }
+        self.closed.bump(turn);
+        true
     }
 }
 
-impl<I: Copy + Eq + Hash, const IDENTITIES: usize> Default
-    for PerIdentityChannelPolicy<I, IDENTITIES>
-{
+impl<const IDENTITIES: usize> Default for PerIdentityChannelPolicy<IDENTITIES> {
     fn default() -> Self {
         PerIdentityChannelPolicy::new(CHANNELS_PER_IDENTITY)
     }
 }
 
-impl<I: Copy + Eq + Hash, const IDENTITIES: usize> ChannelLifecyclePolicy<I>
-    for PerIdentityChannelPolicy<I, IDENTITIES>
-{
-    fn check_open(&self, identity: &I) -> Result<(), ChannelError> {
-        let Some((place, line)) = self.find(identity) else {
-            return Err(Self::deny(&self.denied_table_full));
+impl<const IDENTITIES: usize> ChannelLifecyclePolicy for PerIdentityChannelPolicy<IDENTITIES> {
+    fn check_open(&self, identity: &Identity) -> Result<(), ChannelError> {
+        let turn = self.lock.take();
+        let Some((place, line)) = self.find(&turn, identity) else {
+            self.denied_table_full.bump(&turn);
+            return Err(ChannelError::TooManyChannels);
         };
         if line.open >= line.own_cap.unwrap_or(self.cap) {
-            return Err(Self::deny(&self.denied_at_cap));
+            self.denied_at_cap.bump(&turn);
+            return Err(ChannelError::TooManyChannels);
         }
         let open = line.open.wrapping_add(1);
-        self.table.set(place, Line { open, ..line });
-        update(&self.opened, bump);
-        update(&self.high_water, |mark| raise(mark, open.into()));
+        self.table.set(&turn, place, Line { open, ..line });
+        self.opened.bump(&turn);
+        let high_water = self.high_water.load(Ordering::Relaxed).max(open);
+        self.high_water.store(high_water, Ordering::Relaxed);
         Ok(())
     }
 
-    fn on_close(&self, identity: &I) {
-        let found = self.find(identity);
-        let counted =
-            found.and_then(|(place, line)| Some((place, line, line.open.checked_sub(1)?)));
-        let Some((place, line, open)) = counted else {
-            update(&self.faults, bump);
-            debug_assert!(false, "a channel was given back that was not counted");
-            return;
-        };
-        if open == 0 && line.own_cap.is_none() {
-            self.table.remove(place);
-        } else {
-            self.table.set(place, Line { open, ..line });
-        }
-        update(&self.closed, bump);
+    fn on_close(&self, identity: &Identity) {
+        let counted = self.give_back(&self.lock.take(), identity);
+        debug_assert!(counted, "a channel was given back that was not counted");
     }
-}
-
-fn update(cell: &Cell<u64>, change: impl FnOnce(&mut u64)) {
-    let mut value = cell.get();
-    change(&mut value);
-    cell.set(value);
 }

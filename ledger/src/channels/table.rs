@@ -2,15 +2,18 @@
 //! never forgotten while it is not zero).
 //!
 //! Linear probing with backward-shift deletion, so no tombstones: a search ends at the first
-//! empty place. O(1) expected, O(table) at worst, and the table is small.
+//! empty place. O(1) expected, O(table) at worst, and the table is small. Read and written in a
+//! [`Turn`] of the policy's lock only, which orders what its atomics alone do not.
 
-use core::cell::Cell;
-use core::hash::{Hash, Hasher};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::identity::{Identity, WORDS};
+use super::lock::Turn;
 
 /// One identity's line.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line<I> {
-    pub(super) identity: I,
+pub(super) struct Line {
+    pub(super) identity: Identity,
     /// Channels open now.
     pub(super) open: u32,
     /// A cap of its own; such a line stays when nothing is open.
@@ -27,40 +30,106 @@ pub(super) enum Place {
     Full,
 }
 
+/// What a cell holds.
+const VACANT: u32 = 0;
+const LINE: u32 = 1;
+const LINE_WITH_CAP: u32 = 2;
+
+/// A line, or none, in words that threads can share.
 #[derive(Debug)]
-pub(super) struct IdentityTable<I: Copy, const IDENTITIES: usize> {
-    lines: [Cell<Option<Line<I>>>; IDENTITIES],
+struct Cell {
+    holds: AtomicU32,
+    open: AtomicU32,
+    own_cap: AtomicU32,
+    identity: [AtomicU32; WORDS],
 }
 
-impl<I: Copy + Eq + Hash, const IDENTITIES: usize> IdentityTable<I, IDENTITIES> {
+impl Cell {
+    const fn empty() -> Self {
+        Cell {
+            holds: AtomicU32::new(VACANT),
+            open: AtomicU32::new(0),
+            own_cap: AtomicU32::new(0),
+            identity: [const { AtomicU32::new(0) }; WORDS],
+        }
+    }
+
+    #[inline]
+    fn is_vacant(&self) -> bool {
+        self.holds.load(Ordering::Relaxed) == VACANT
+    }
+
+    /// Whether a line, which there is, is the identity's.
+    #[inline]
+    fn is_of(&self, identity: &Identity) -> bool {
+        let mut words = self.identity.iter().zip(identity.words());
+        words.all(|(word, wanted)| word.load(Ordering::Relaxed) == *wanted)
+    }
+
+    #[inline]
+    fn line(&self) -> Option<Line> {
+        let read = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        let holds = read(&self.holds);
+        if holds == VACANT {
+            return None;
+        }
+        Some(Line {
+            identity: Identity::from_words(self.identity.each_ref().map(read)),
+            open: read(&self.open),
+            own_cap: (holds == LINE_WITH_CAP).then_some(read(&self.own_cap)),
+        })
+    }
+
+    #[inline]
+    fn set(&self, line: Option<Line>) {
+        let write = |word: &AtomicU32, value| word.store(value, Ordering::Relaxed);
+        let Some(line) = line else {
+            return write(&self.holds, VACANT);
+        };
+        for (word, value) in self.identity.iter().zip(line.identity.words()) {
+            write(word, *value);
+        }
+        write(&self.open, line.open);
+        write(&self.own_cap, line.own_cap.unwrap_or(0));
+        let capped = line.own_cap.is_some();
+        write(&self.holds, if capped { LINE_WITH_CAP } else { LINE });
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct IdentityTable<const IDENTITIES: usize> {
+    cells: [Cell; IDENTITIES],
+}
+
+impl<const IDENTITIES: usize> IdentityTable<IDENTITIES> {
     pub(super) const fn new() -> Self {
         IdentityTable {
-            lines: [const { Cell::new(None) }; IDENTITIES],
+            cells: [const { Cell::empty() }; IDENTITIES],
         }
     }
 
     /// The line at a place that [`IdentityTable::find`] named.
     #[inline]
-    pub(super) fn line(&self, place: usize) -> Option<Line<I>> {
-        self.lines.get(place).and_then(Cell::get)
+    pub(super) fn line(&self, _: &Turn<'_>, place: usize) -> Option<Line> {
+        self.cells.get(place).and_then(Cell::line)
     }
 
     /// Writes a place that [`IdentityTable::find`] named.
     #[inline]
-    pub(super) fn set(&self, place: usize, line: Line<I>) {
-        if let Some(cell) = self.lines.get(place) {
+    pub(super) fn set(&self, _: &Turn<'_>, place: usize, line: Line) {
+        if let Some(cell) = self.cells.get(place) {
             cell.set(Some(line));
         }
     }
 
     #[inline]
-    pub(super) fn find(&self, identity: &I) -> Place {
+    pub(super) fn find(&self, _: &Turn<'_>, identity: &Identity) -> Place {
         let mut place = Self::home(identity);
         for _ in 0..IDENTITIES {
-            match self.line(place) {
-                None => return Place::Vacant(place),
-                Some(line) if line.identity == *identity => return Place::Taken(place),
-                Some(_) => place = Self::after(place),
+            match self.cells.get(place) {
+                Some(cell) if cell.is_vacant() => return Place::Vacant(place),
+                Some(cell) if cell.is_of(identity) => return Place::Taken(place),
+                _ => place = Self::after(place),
             }
         }
         Place::Full
@@ -69,27 +138,29 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> IdentityTable<I, IDENTITIES> 
     /// Empties a place and moves later lines back over it where their search needs that. A mark
     /// in the emptied place would do as well, once; a table that identities come and go in would
     /// fill with marks, and each search would then read all of it.
-    pub(super) fn remove(&self, place: usize) {
+    pub(super) fn remove(&self, turn: &Turn<'_>, place: usize) {
         let mut hole = place;
         let mut next = Self::after(hole);
         // At most once round: a full table has no empty place to stop at.
         for _ in 1..IDENTITIES {
-            let Some(line) = self.line(next) else { break };
+            let Some(line) = self.line(turn, next) else {
+                break;
+            };
             // The line may move back to the hole unless its home lies after the hole.
             if Self::distance(Self::home(&line.identity), next) >= Self::distance(hole, next) {
-                self.set(hole, line);
+                self.set(turn, hole, line);
                 hole = next;
             }
             next = Self::after(next);
         }
-        if let Some(cell) = self.lines.get(hole) {
+        if let Some(cell) = self.cells.get(hole) {
             cell.set(None);
         }
     }
 
-    /// Lines, in no order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Line<I>> + '_ {
-        self.lines.iter().filter_map(Cell::get)
+    /// How many lines there are.
+    pub(super) fn lines(&self, _: &Turn<'_>) -> usize {
+        self.cells.iter().filter_map(Cell::line).count()
     }
 
     /// Where the search for an identity starts: its hash, scaled to the table.
@@ -98,10 +169,8 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> IdentityTable<I, IDENTITIES> 
         clippy::cast_possible_truncation,
         reason = "less than IDENTITIES, a usize"
     )]
-    fn home(identity: &I) -> usize {
-        let mut hasher = Multiplier(SEED);
-        identity.hash(&mut hasher);
-        let scaled = u128::from(hasher.finish()).wrapping_mul(IDENTITIES as u128) >> 64;
+    fn home(identity: &Identity) -> usize {
+        let scaled = u128::from(hash(identity)).wrapping_mul(IDENTITIES as u128) >> 64;
         scaled as usize
     }
 
@@ -122,57 +191,18 @@ impl<I: Copy + Eq + Hash, const IDENTITIES: usize> IdentityTable<I, IDENTITIES> 
     }
 }
 
-/// A small multiplicative hash: the two halves of each product, folded. Identities are
-/// authenticated, and a flood of colliding ones costs a search of one bounded table.
-struct Multiplier(u64);
-
 const SEED: u64 = 0x2545_F491_4F6C_DD1D;
 const ODD: u128 = 0x9E37_79B9_7F4A_7C15;
 
-impl Multiplier {
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
-    fn mix(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word).wrapping_mul(ODD);
-        self.0 = (product as u64) ^ ((product >> 64) as u64);
-    }
-}
-
-impl Hasher for Multiplier {
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) {
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            self.mix(
-                word.iter()
-                    .rev()
-                    .fold(0, |word, byte| word << 8 | u64::from(*byte)),
-            );
-        }
-        let rest = words.remainder();
-        self.mix(
-            rest.iter()
-                .fold(rest.len() as u64, |word, byte| word << 8 | u64::from(*byte)),
-        );
-    }
-
-    #[inline]
-    fn write_u64(&mut self, word: u64) {
-        self.mix(word);
-    }
-
-    #[inline]
-    fn write_u32(&mut self, word: u32) {
-        self.mix(u64::from(word));
-    }
-
-    #[inline]
-    fn write_usize(&mut self, word: usize) {
-        self.mix(word as u64);
-    }
+/// A small multiplicative hash: the two halves of each product, folded. Identities are
+/// authenticated, and a flood of colliding ones costs a search of one bounded table.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
+fn hash(identity: &Identity) -> u64 {
+    let (pairs, _) = identity.words().as_chunks::<2>();
+    pairs.iter().fold(SEED, |state, [low, high]| {
+        let word = u64::from(*high) << 32 | u64::from(*low);
+        let product = u128::from(state ^ word).wrapping_mul(ODD);
+        (product as u64) ^ ((product >> 64) as u64)
+    })
 }

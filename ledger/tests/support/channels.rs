@@ -1,10 +1,11 @@
 //! Channels of several connections, one policy between them, beside a plain model.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ingress_ledger::{
     Access, ChannelError, ChannelId, ChannelManager, ChannelOperations, Channels, CloseError,
-    OperationContext, PerIdentityChannelPolicy,
+    Identity, OperationContext, PerIdentityChannelPolicy,
 };
 
 const IDENTITIES: u64 = 12;
@@ -15,8 +16,8 @@ const CAP: u32 = 9;
 const RELAY: u64 = 3;
 const RELAY_CAP: u32 = 14;
 
-type Policy = PerIdentityChannelPolicy<u64, TABLE>;
-type Operations<'p> = ChannelOperations<u64, &'p Policy, BOUND>;
+type Policy = PerIdentityChannelPolicy<TABLE>;
+type Operations = ChannelOperations<BOUND, Arc<Policy>>;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
@@ -74,9 +75,9 @@ impl Model {
 
 /// Does what the words say, on both; checks every count after each.
 pub fn run(words: &[u32]) {
-    let policy = with_default_cap();
+    let policy = Arc::new(with_default_cap());
     let mut model = Model::default();
-    let mut real: Vec<Operations<'_>> = Vec::new();
+    let mut real: Vec<Operations> = Vec::new();
     for _ in 0..5 {
         model.connections.push(BTreeMap::new());
         real.push(new_connection(&policy));
@@ -87,10 +88,14 @@ pub fn run(words: &[u32]) {
         let id = (word >> 16) % (BOUND as u32 + 1);
         // Whom the caller says it acts for changes nothing.
         let other = u64::from(word >> 20) % IDENTITIES;
+        let (caller, other) = (
+            Identity::from_number(identity),
+            Identity::from_number(other),
+        );
         let context = if word >> 31 == 0 {
-            OperationContext::direct(&identity)
+            OperationContext::direct(&caller)
         } else {
-            OperationContext::relayed(&identity, &other)
+            OperationContext::relayed(&caller, &other)
         };
         match word % 16 {
             0..=6 => {
@@ -134,23 +139,24 @@ pub fn run(words: &[u32]) {
     assert_eq!(policy.identities(), 1, "the relay's line stays");
 }
 
-fn new_connection(policy: &Policy) -> Operations<'_> {
-    ChannelOperations::new(ChannelManager::new(Channels::new(BOUND as u32)), policy)
+fn new_connection(policy: &Arc<Policy>) -> Operations {
+    let manager = ChannelManager::new(Channels::new(BOUND as u32));
+    ChannelOperations::with_policy(manager, Arc::clone(policy))
 }
 
 /// The default cap is too high to be met here.
 fn with_default_cap() -> Policy {
     let policy = Policy::new(Channels::new(CAP));
     policy
-        .with_caps(&[(RELAY, Channels::new(RELAY_CAP))])
+        .with_caps(&[(Identity::from_number(RELAY), Channels::new(RELAY_CAP))])
         .expect("room for one")
 }
 
-fn check(policy: &Policy, model: &Model, real: &[Operations<'_>]) {
+fn check(policy: &Policy, model: &Model, real: &[Operations]) {
     let counts = model.counts();
     for identity in 0..IDENTITIES {
         let open = counts.get(&identity).copied().unwrap_or(0);
-        assert_eq!(policy.open(&identity).count(), open);
+        assert_eq!(policy.open(&Identity::from_number(identity)).count(), open);
     }
     for (operations, held) in real.iter().zip(&model.connections) {
         assert_eq!(operations.manager().held().count() as usize, held.len());
