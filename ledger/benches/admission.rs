@@ -180,6 +180,28 @@ fn refuse(criterion: &mut Criterion) {
     }
 }
 
+/// What is answered without an admission: paid for, and past the budget.
+fn deny(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("charge_denial");
+    for (name, shape) in [("paid", Shape::Roomy), ("unpaid", Shape::RateSpent)] {
+        let issuer = Issuer::new();
+        let mut ledger = open(&issuer, shape);
+        let lane = Lane::ProviderHealth;
+        let held = match shape {
+            Shape::RateSpent => fill(&mut ledger, lane, 96),
+            _ => Vec::new(),
+        };
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                let paid = ledger.charge_denial(black_box(lane), black_box(Some(NOW)));
+                assert_eq!(black_box(&paid).is_ok(), name == "paid");
+            });
+        });
+        empty(&mut ledger, held);
+    }
+    group.finish();
+}
+
 /// A ledger whose queues are all full. A connection's tag is its place in `held`.
 struct Full<'a> {
     ledger: Ledger<'a>,
@@ -281,5 +303,5 @@ fn permits(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, admit_complete, refuse, dispatch, permits);
+criterion_group!(benches, admit_complete, refuse, deny, dispatch, permits);
 criterion_main!(benches);

@@ -65,6 +65,10 @@ pub struct LaneCounters {
     pub overloads: PerOverload<u64>,
     /// Requests denied because their route is not one of the lane's.
     pub route_denied: u64,
+    /// Answers without an admission that the lane's rate has paid for.
+    pub denials: u64,
+    /// Those that it could not pay for; each ended its connection.
+    pub denials_unpaid: u64,
     /// Most slots held at once.
     pub slots_high_water: u64,
     /// Most tickets waiting at once.
@@ -88,6 +92,8 @@ impl LaneCounters {
             byte_budget_exhausted: 0,
         },
         route_denied: 0,
+        denials: 0,
+        denials_unpaid: 0,
         slots_high_water: 0,
         waiting_high_water: 0,
     };

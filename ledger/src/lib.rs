@@ -217,7 +217,7 @@
 //! | L1 | a connection's lane is fixed before any byte of it is read | `lane` |
 //! | L2 | a reserve is never charged by another lane | `partition`, `ledger/admission` |
 //! | L3 | no more is held than there is: slots, connections, bytes | `partition`, `ledger/admission` |
-//! | L4 | over any time t at most `burst + rate * t` are admitted | `rate` |
+//! | L4 | over any time t at most `burst + rate * t` are admitted, or denied with an answer | `rate`, `ledger/denial` |
 //! | L5 | a token is released once, by its own ledger, or counted as leaked; `completed + cancelled + outstanding == admitted` | `issuer`, `reservation`, `ledger/release` |
 //! | L6 | an enabled protected lane has a floor, and the general pool is not empty | `profile/validate` |
 //! | L7 | the head of a lane's queue sees at most `LANES - 1` other general choices | `ledger/fair`, `ledger/dispatch` |

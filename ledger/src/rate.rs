@@ -1,5 +1,5 @@
 //! Rates: token buckets in exact integer arithmetic (keeps L4: over any time t at most
-//! `burst + rate * t` requests of a budgeted lane are admitted).
+//! `burst + rate * t` requests of a budgeted lane are admitted, and denials paid for).
 //!
 //! The level is kept in billionths of a token: each nanosecond adds `per_second` of them, a
 //! request costs 10^9. The level is never divided, so nothing drifts; what does not fit is

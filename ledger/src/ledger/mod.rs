@@ -1,9 +1,10 @@
 //! The ledger: admission, dispatch and release of requests (keeps L1 to L7).
 //!
-//! `admission` decides and charges, `dispatch` gives slots to waiting tickets, `release` ends
-//! a reservation; `evidence` reports.
+//! `admission` decides and charges, `denial` charges what is answered without it, `dispatch`
+//! gives slots to waiting tickets, `release` ends a reservation; `evidence` reports.
 
 mod admission;
+mod denial;
 mod dispatch;
 mod evidence;
 #[cfg(test)]

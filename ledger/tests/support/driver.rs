@@ -56,7 +56,8 @@ impl<'a> Driver<'a> {
             0..=5 => self.request(&mut draw),
             6..=8 => self.end(&mut draw, true),
             9 => self.end(&mut draw, false),
-            10..=13 => self.select_next(),
+            10..=12 => self.select_next(),
+            13 => self.deny(&mut draw),
             14 => self.now = self.now.saturating_add(draw.below(100_000_000)),
             _ => self.unusual(&mut draw),
         }
@@ -95,6 +96,16 @@ impl<'a> Driver<'a> {
             (Err(real), Err(model)) => assert_eq!(real, model),
             (real, model) => panic!("ledger {real:?}, model {model:?}"),
         }
+    }
+
+    fn deny(&mut self, draw: &mut Digits) {
+        let lane = Lane::ALL[draw.below(LANES as u64) as usize];
+        let now = (draw.below(64) != 0).then_some(self.now);
+        self.clock_steps_back += u64::from(now.is_some_and(|now| now < self.model.latest));
+        let real = self
+            .ledger
+            .charge_denial(lane, now.map(Instant::from_nanos));
+        assert_eq!(real, self.model.charge_denial(lane, now));
     }
 
     fn end(&mut self, draw: &mut Digits, completed: bool) {

@@ -176,6 +176,39 @@ impl Model {
         ))
     }
 
+    fn rate_check(&self, lane: Lane, now: u64) -> Result<(), IngressOverload> {
+        match self.bucket_at(lane, now) {
+            Some((billionths, per_second)) if billionths < 1_000_000_000 => {
+                let missing = (1_000_000_000 - billionths) as u64;
+                let ready_in = Span::from_nanos(missing.div_ceil(per_second.into()));
+                Err(IngressOverload::RateLimited { ready_in })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take_token(&mut self, lane: Lane, now: u64) {
+        if let Some((billionths, _)) = self.bucket_at(lane, now) {
+            self.buckets[lane] = Bucket {
+                billionths: billionths - 1_000_000_000,
+                at: now,
+            };
+        }
+    }
+
+    pub fn charge_denial(&mut self, lane: Lane, now: Option<u64>) -> Result<(), IngressOverload> {
+        let paid = now.ok_or(IngressOverload::ClockLost).and_then(|now| {
+            let now = self.observe(now);
+            self.rate_check(lane, now)
+                .map(|()| self.take_token(lane, now))
+        });
+        match paid {
+            Ok(()) => self.counters[lane].denials += 1,
+            Err(_) => self.counters[lane].denials_unpaid += 1,
+        }
+        paid
+    }
+
     fn byte_check(&self, lane: Lane, bytes: u64) -> Result<(), IngressOverload> {
         let reserve =
             |lane: Lane| self.slot_reserve(lane) * self.profile.lane(lane).footprint.count();
@@ -267,14 +300,7 @@ impl Model {
         if deadline <= now {
             return Err(IngressOverload::DeadlineExceeded);
         }
-        let bucket = self.bucket_at(lane, now);
-        if let Some((billionths, per_second)) = bucket
-            && billionths < 1_000_000_000
-        {
-            let missing = (1_000_000_000 - billionths) as u64;
-            let ready_in = Span::from_nanos(missing.div_ceil(per_second.into()));
-            return Err(IngressOverload::RateLimited { ready_in });
-        }
+        self.rate_check(lane, now)?;
         let enabled = self.profile.is_enabled(lane);
         let rules = *self.profile.lane(lane);
         let mine = self.count(|a| a.connection == connection);
@@ -295,12 +321,7 @@ impl Model {
         }
         self.byte_check(lane, bytes)?;
 
-        if let Some((billionths, _)) = bucket {
-            self.buckets[lane] = Bucket {
-                billionths: billionths - 1_000_000_000,
-                at: now,
-            };
-        }
+        self.take_token(lane, now);
         if serve && !self.has_free_reserve(lane) {
             self.general_choice(lane);
         }

@@ -26,6 +26,7 @@ use super::table::State;
 use crate::issuer::Issuer;
 use crate::lane::{Lane, PerLane};
 use crate::profile::ValidatedProfile;
+use crate::rate::RatePolicy;
 use crate::reservation::{ConnectionUse, TicketId};
 use crate::units::{Instant, Owner, Span};
 
@@ -54,6 +55,7 @@ struct Held {
 #[derive(Clone, Copy)]
 enum Move {
     Request(Lane, u64),
+    Deny(Lane),
     Complete(usize),
     Cancel(usize),
     SelectNext,
@@ -103,6 +105,10 @@ impl<'a> Explorer<'a> {
                     .iter()
                     .map(|bytes| Move::Request(lane, *bytes)),
             );
+            // Where there is no rate, a denial changes nothing.
+            if let RatePolicy::Budget(_) = self.profile.lane(lane).request_rate {
+                moves.push(Move::Deny(lane));
+            }
         }
         for (index, held) in world.held.iter().enumerate() {
             moves.push(Move::Cancel(index));

@@ -15,6 +15,7 @@ impl<'a> Explorer<'a> {
         match step {
             Move::Tick => next.now = next.now.after(TICK),
             Move::Request(lane, bytes) => self.request(world, &mut next, lane, bytes),
+            Move::Deny(lane) => self.deny(world, &mut next, lane),
             Move::SelectNext => self.select(world, &mut next),
             Move::Complete(index) | Move::Cancel(index) => {
                 let Held { ticket, lane } = next.held.remove(index);
@@ -69,6 +70,28 @@ impl<'a> Explorer<'a> {
                 assert_eq!(next.ledger.evidence(), expected);
             }
         }
+    }
+
+    /// A denial takes the token that a request would have taken, and nothing else.
+    fn deny(&self, world: &World<'a>, next: &mut World<'a>, lane: Lane) {
+        let mut expected = world.clone();
+        let books = &mut expected.ledger.books[lane];
+        if books.rate.check(world.now).is_ok() {
+            books.rate.take(world.now);
+        }
+        let paid = next.ledger.charge_denial(lane, Some(next.now));
+        assert_eq!(
+            paid.is_ok(),
+            world.ledger.books[lane].rate.check(world.now).is_ok()
+        );
+        assert_eq!(self.key(next), self.key(&expected));
+        let mut evidence = world.ledger.evidence();
+        let counters = &mut evidence.lanes[lane].counters;
+        match paid {
+            Ok(()) => counters.denials += 1,
+            Err(_) => counters.denials_unpaid += 1,
+        }
+        assert_eq!(next.ledger.evidence(), evidence);
     }
 
     /// 429 where the lane filled what it was given, 503 where others hold the general pool or
