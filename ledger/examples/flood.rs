@@ -10,8 +10,8 @@
 
 use ingress_ledger::{
     Bytes, ConnectionUse, Connections, IngressFootprint, IngressLedger, IngressProfile,
-    IngressReservation, Instant, Issuer, Lane, LaneLimits, Limits, Listener, Owner, PerLane,
-    RateBudget, RatePolicy, Requests, Selected, Slots, Span, Status, Tickets,
+    IngressReservation, Instant, Issuer, Lane, LaneLimits, LanePhases, Limits, Listener, Owner,
+    PerLane, RateBudget, RatePolicy, Requests, Selected, Slots, Span, Status, Tickets,
 };
 
 const FOOTPRINT: Bytes = Bytes::new(4_096);
@@ -64,6 +64,12 @@ fn profile() -> IngressProfile {
         per_connection: Requests::new(4),
         footprint: FOOTPRINT,
         deadline: Span::from_millis(500),
+        phases: LanePhases {
+            head: Span::from_secs(1),
+            body: Span::from_secs(1),
+            write: Span::from_secs(1),
+            idle: Span::from_secs(1),
+        },
         request_rate: RatePolicy::Budget(RateBudget {
             burst: 20,
             per_second: 50,

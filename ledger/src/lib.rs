@@ -63,6 +63,12 @@
 //!     per_connection: Requests::new(2),
 //!     footprint: Bytes::new(4_096),
 //!     deadline: Span::from_secs(2),
+//!     phases: LanePhases {
+//!         head: Span::from_secs(2),
+//!         body: Span::from_secs(2),
+//!         write: Span::from_secs(2),
+//!         idle: Span::from_secs(60),
+//!     },
 //!     request_rate: RatePolicy::Budget(RateBudget { burst: 10, per_second: 5 }),
 //!     accept_rate: RatePolicy::Budget(RateBudget { burst: 10, per_second: 5 }),
 //! };
@@ -225,7 +231,7 @@
 //! | L9 | an expired ticket is never served, a deadline never extended | `ledger/dispatch` |
 //! | P1 | a permit is held from accept to the connection's one end | `permits/token`, `permits/admit` |
 //! | P2 | a refusal of capacity names its ceiling as the count | `permits/refusal`, `permits/admit` |
-//! | P3 | no phase is untimed, except where silence is its purpose | `permits/phases` |
+//! | P3 | no phase is untimed, except where silence is its purpose | `permits/phases`, `profile/validate` |
 //! | P4 | one lane's accept failures neither spin nor slow another lane | `permits/accept` |
 //! | R1 | what a lane's accept brings finds a record, whatever other lanes do | `records` |
 //! | C1 | an identity's channels are counted over all its connections, on all threads | `channels/policy`, `channels/lock` |
@@ -279,13 +285,12 @@ pub use ledger::{
 pub use overload::{IngressOverload, OverloadKind, Status};
 pub use permits::{
     AcceptBackoff, AcceptFailure, BackoffError, BackoffLimits, CloseUnanswered, ConnectionPermit,
-    ConnectionPermits, LanePermitEvidence, LanePhases, PermitCounters, PermitEvidence,
-    PermitRefusal, PhaseDeadline, PhaseDeadlines, RefusalPermit, SessionMode, SessionPhase,
-    SessionPhases, ZeroPhaseDeadline,
+    ConnectionPermits, LanePermitEvidence, PermitCounters, PermitEvidence, PermitRefusal,
+    PhaseDeadline, RefusalPermit, SessionMode, SessionPhase, SessionPhases, ZeroPhaseDeadline,
 };
 pub use profile::{
-    ClampedField, Clamps, Field, IngressProfile, LaneLimits, Limits, Listener, ProfileError, Quota,
-    Resource, StructuralMaxima, ValidatedProfile,
+    ClampedField, Clamps, Field, IngressProfile, LaneLimits, LanePhases, Limits, Listener,
+    PhaseDeadlines, ProfileError, Quota, Resource, StructuralMaxima, ValidatedProfile,
 };
 pub use rate::{RateBudget, RatePolicy};
 pub use records::ConnectionRecords;

@@ -23,7 +23,7 @@ type Ledger<'a> = IngressLedger<'a, 32>;
 
 fn budgeted(burst: u32, per_second: u32) -> IngressProfile {
     let mut profile = THREE_LANES;
-    profile.limits.lanes.provider_health.request_rate =
+    profile.limits.lanes[Lane::ProviderHealth].request_rate =
         RatePolicy::Budget(RateBudget { burst, per_second });
     profile
 }
@@ -47,10 +47,15 @@ fn flood_of_denials_ends_with_the_budget() {
         let mut expected = ledger.evidence();
         let over = ledger.charge_denial(PROVIDER, Some(NOW)).unwrap_err();
         assert_eq!(over, IngressOverload::RateLimited { ready_in });
-        expected.lanes.provider_health.counters.denials_unpaid = unpaid;
+        expected.lanes[Lane::ProviderHealth].counters.denials_unpaid = unpaid;
         assert_eq!(ledger.evidence(), expected, "and nothing else changed");
     }
-    assert_eq!(ledger.evidence().lanes.provider_health.counters.denials, 3);
+    assert_eq!(
+        ledger.evidence().lanes[Lane::ProviderHealth]
+            .counters
+            .denials,
+        3
+    );
     let later = Some(NOW.after(ready_in));
     ledger.charge_denial(PROVIDER, later).unwrap();
     ledger.charge_denial(PROVIDER, later).unwrap_err();
@@ -83,7 +88,7 @@ fn requests_and_denials_draw_on_one_budget() {
             assert!((last - first) as u64 <= most, "{first} to {last}");
         }
     }
-    let counters = ledger.evidence().lanes.provider_health.counters;
+    let counters = ledger.evidence().lanes[Lane::ProviderHealth].counters;
     assert_eq!(
         counters.admitted + counters.denials,
         answered.len() as u64,
@@ -96,8 +101,8 @@ fn requests_and_denials_draw_on_one_budget() {
 fn refusals_that_are_answered_end_with_the_budget_too() {
     let issuer = Issuer::new();
     let mut profile = budgeted(5, 1);
-    profile.limits.lanes.provider_health.slots = Slots::new(2);
-    profile.limits.lanes.provider_health.queue = Tickets::ZERO;
+    profile.limits.lanes[Lane::ProviderHealth].slots = Slots::new(2);
+    profile.limits.lanes[Lane::ProviderHealth].queue = Tickets::ZERO;
     let mut ledger = Ledger::new(&sound(profile), &issuer).unwrap();
     let mut connection = ConnectionUse::new(PROVIDER, Owner(0));
     let mut ask = |ledger: &mut Ledger<'_>| {
@@ -119,7 +124,7 @@ fn refusals_that_are_answered_end_with_the_budget_too() {
 fn exempt_and_public_lanes_count_their_denials_and_pay_nothing() {
     let issuer = Issuer::new();
     let mut profile = THREE_LANES;
-    profile.limits.lanes.local_health.request_rate = RatePolicy::LoopbackExempt;
+    profile.limits.lanes[Lane::LocalHealth].request_rate = RatePolicy::LoopbackExempt;
     let mut ledger = Ledger::new(&sound(profile), &issuer).unwrap();
     for lane in [Lane::Anonymous, Lane::LocalHealth] {
         for _ in 0..1_000 {

@@ -305,7 +305,7 @@ fn full_queue_is_the_lanes_own_doing_while_slots_fall_free() {
 fn slot_promised_to_other_lanes_is_the_pools_end() {
     let issuer = Issuer::new();
     let mut profile = THREE_LANES;
-    profile.limits.lanes.local_health.queue = Tickets::ZERO;
+    profile.limits.lanes[Lane::LocalHealth].queue = Tickets::ZERO;
     let mut ledger = Ledger::new(&sound(profile), &issuer).unwrap();
     let mut held: Vec<_> = (0..8)
         .map(|_| ask(&mut ledger, Lane::Anonymous).unwrap())

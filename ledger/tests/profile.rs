@@ -98,6 +98,110 @@ fn zero_deadline() {
     );
 }
 
+/// A field, and the time that it names.
+type Phase = (Field, fn(&mut LaneLimits) -> &mut Span);
+
+const PHASES: [Phase; 4] = [
+    (Field::Head, |lane| &mut lane.phases.head),
+    (Field::Body, |lane| &mut lane.phases.body),
+    (Field::Write, |lane| &mut lane.phases.write),
+    (Field::Idle, |lane| &mut lane.phases.idle),
+];
+
+#[test]
+fn zero_phase() {
+    for (field, phase) in PHASES {
+        broken_on(
+            &Lane::ALL,
+            |lane| *phase(lane) = Span::ZERO,
+            |lane| ProfileError::ZeroPhase(lane, field),
+        );
+    }
+}
+
+#[test]
+fn no_phase_of_a_protected_lane_is_longer_than_the_public_ones() {
+    for (field, phase) in PHASES {
+        let longer = |lane: &mut LaneLimits| {
+            let time = phase(lane);
+            *time = Span::from_nanos(time.as_nanos() + 1);
+        };
+        broken_on(&PROTECTED, longer, |lane| {
+            ProfileError::PhaseTooLong(lane, field)
+        });
+        // Where both are longer, neither is the longer one; a protected one may be shorter.
+        let mut profile = THREE_LANES;
+        for lane in Lane::ALL {
+            longer(&mut profile.limits.lanes[lane]);
+        }
+        *phase(&mut profile.limits.lanes[Lane::ProviderHealth]) = Span::from_nanos(1);
+        sound(profile);
+        // A public lane that does not exist has no say.
+        let mut profile = THREE_LANES;
+        longer(&mut profile.limits.lanes[Lane::LocalHealth]);
+        profile.listeners[Lane::Anonymous] = Listener::Absent;
+        profile.limits.lanes[Lane::Anonymous] = LaneLimits::NONE;
+        sound(profile);
+    }
+    let error = ProfileError::PhaseTooLong(Lane::LocalHealth, Field::Head);
+    let message = error.to_string();
+    assert!(
+        message.starts_with("phase_too_long of head on local_health: "),
+        "{message}"
+    );
+}
+
+#[test]
+fn no_structural_rate() {
+    type Rate = fn(&mut LaneLimits) -> &mut RatePolicy;
+    let rates: [Rate; 2] = [|lane| &mut lane.request_rate, |lane| &mut lane.accept_rate];
+    let budget = RatePolicy::Budget(RateBudget {
+        burst: u32::MAX,
+        per_second: u32::MAX,
+    });
+    for lane in PROTECTED {
+        for rate in rates {
+            let mut quota = Quota {
+                limits: THREE_LANES.limits,
+                listeners: THREE_LANES.listeners,
+            };
+            *rate(&mut quota.limits.lanes[lane]) = budget;
+            let mut maxima = StructuralMaxima(THREE_LANES.limits);
+            let profile = IngressProfile::resolve(&maxima, &quota).unwrap();
+            let mut granted = *profile.lane(lane);
+            assert_eq!(*rate(&mut granted), *rate(&mut maxima.0.lanes[lane]));
+            // Without a maximum, any number would be granted.
+            for none in [RatePolicy::Unmetered, RatePolicy::LoopbackExempt] {
+                *rate(&mut maxima.0.lanes[lane]) = none;
+                let error = IngressProfile::resolve(&maxima, &quota).unwrap_err();
+                assert_eq!(error, ProfileError::NoStructuralRate(lane));
+            }
+            quota.listeners[lane] = Listener::Absent;
+            quota.limits.lanes[lane] = LaneLimits::NONE;
+            *rate(&mut maxima.0.lanes[lane]) = budget;
+            let profile = IngressProfile::resolve(&maxima, &quota).unwrap();
+            assert!(profile.clamps().is_empty(), "nothing is cut for nobody");
+        }
+    }
+}
+
+#[test]
+fn footprint_below_worst_case() {
+    for lane in Lane::ALL {
+        let mut quota = Quota {
+            limits: THREE_LANES.limits,
+            listeners: THREE_LANES.listeners,
+        };
+        quota.limits.lanes[lane].footprint = Bytes::new(99);
+        let maxima = StructuralMaxima(THREE_LANES.limits);
+        let error = IngressProfile::resolve(&maxima, &quota).unwrap_err();
+        assert_eq!(error, ProfileError::FootprintBelowWorstCase(lane));
+        quota.listeners[lane] = Listener::Absent;
+        quota.limits.lanes[lane] = LaneLimits::NONE;
+        IngressProfile::resolve(&maxima, &quota).unwrap();
+    }
+}
+
 #[test]
 fn zero_refusal_deadline() {
     let error = broken(|profile| profile.limits.refusal_deadline = Span::ZERO);
@@ -357,7 +461,7 @@ type Excess = (Field, fn(&mut LaneLimits));
 #[test]
 fn every_field_is_clamped_by_itself() {
     let maxima = StructuralMaxima(THREE_LANES.limits);
-    let more: [Excess; 10] = [
+    let more: [Excess; 14] = [
         (Field::Slots, |lane| lane.slots = Slots::new(99)),
         (Field::Queue, |lane| lane.queue = Tickets::new(99)),
         (Field::SlotReserve, |lane| lane.slot_reserve = Slots::new(3)),
@@ -373,6 +477,10 @@ fn every_field_is_clamped_by_itself() {
         }),
         (Field::Footprint, |lane| lane.footprint = Bytes::new(101)),
         (Field::Deadline, |lane| lane.deadline = Span::from_secs(2)),
+        (Field::Head, |lane| lane.phases.head = Span::from_secs(9)),
+        (Field::Body, |lane| lane.phases.body = Span::from_secs(9)),
+        (Field::Write, |lane| lane.phases.write = Span::from_secs(9)),
+        (Field::Idle, |lane| lane.phases.idle = Span::from_secs(9)),
         (Field::AcceptRate, |lane| {
             lane.accept_rate = RatePolicy::Budget(RateBudget {
                 burst: 50,

@@ -1,8 +1,8 @@
 //! Profiles for the benchmarks: the size of a real service, in a few shapes.
 
 use ingress_ledger::{
-    Bytes, Connections, IngressProfile, Lane, LaneLimits, Limits, Listener, PerLane, RateBudget,
-    RatePolicy, Requests, Slots, Span, Tickets, ValidatedProfile,
+    Bytes, Connections, IngressProfile, Lane, LaneLimits, LanePhases, Limits, Listener, PerLane,
+    RateBudget, RatePolicy, Requests, Slots, Span, Tickets, ValidatedProfile,
 };
 
 /// Which bound is to be met.
@@ -32,6 +32,12 @@ pub(crate) fn profile(shape: Shape) -> ValidatedProfile {
         per_connection: Requests::new(8),
         footprint: Bytes::new(8_192),
         deadline: Span::from_secs(10),
+        phases: LanePhases {
+            head: Span::from_secs(1),
+            body: Span::from_secs(1),
+            write: Span::from_secs(1),
+            idle: Span::from_secs(1),
+        },
         request_rate: RatePolicy::Budget(RateBudget {
             burst: if shape == Shape::RateSpent {
                 1

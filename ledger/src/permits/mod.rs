@@ -23,9 +23,6 @@ mod token;
 pub use accept::{AcceptBackoff, AcceptFailure, BackoffError, BackoffLimits};
 pub use admit::ConnectionPermits;
 pub use evidence::{LanePermitEvidence, PermitCounters, PermitEvidence};
-pub use phases::{
-    LanePhases, PhaseDeadline, PhaseDeadlines, SessionMode, SessionPhase, SessionPhases,
-    ZeroPhaseDeadline,
-};
+pub use phases::{PhaseDeadline, SessionMode, SessionPhase, SessionPhases, ZeroPhaseDeadline};
 pub use refusal::{CloseUnanswered, PermitRefusal};
 pub use token::{ConnectionPermit, RefusalPermit};

@@ -38,42 +38,6 @@ impl fmt::Display for ZeroPhaseDeadline {
 
 impl core::error::Error for ZeroPhaseDeadline {}
 
-/// The phases of a connection that carries requests; they recur with each request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct LanePhases {
-    /// From the first byte that may come (accept, or end of the last answer's idling) to the
-    /// end of a request head.
-    pub head: Span,
-    /// From the head to the end of the body.
-    pub body: Span,
-    /// From the first byte of an answer to its last.
-    pub write: Span,
-    /// Between an answer and the next request's first byte.
-    pub idle: Span,
-}
-
-/// Each lane's phases.
-pub type PhaseDeadlines = crate::lane::PerLane<LanePhases>;
-
-impl LanePhases {
-    /// Checks that every phase has some time.
-    ///
-    /// # Errors
-    /// [`ZeroPhaseDeadline`] if one has none.
-    pub fn validate(self) -> Result<Self, ZeroPhaseDeadline> {
-        let LanePhases {
-            head,
-            body,
-            write,
-            idle,
-        } = self;
-        if [head, body, write, idle].contains(&Span::ZERO) {
-            return Err(ZeroPhaseDeadline);
-        }
-        Ok(self)
-    }
-}
-
 /// What a session's peer said in its hello that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SessionMode {

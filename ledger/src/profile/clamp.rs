@@ -1,7 +1,7 @@
 //! Clamping: the lesser of quota and structural maximum, field by field, and a record of
 //! which fields of the quota were cut.
 
-use super::limits::{LaneLimits, Limits};
+use super::limits::{LaneLimits, LanePhases, Limits, Listener, Quota};
 use crate::lane::{Lane, PerLane};
 use crate::rate::{RateBudget, RatePolicy};
 
@@ -24,13 +24,17 @@ pub enum Field {
     PerConnection,
     Footprint,
     Deadline,
+    Head,
+    Body,
+    Write,
+    Idle,
     RequestRate,
     AcceptRate,
 }
 
 impl Field {
     /// Every field, in the order of declaration.
-    pub const ALL: [Field; 13] = [
+    pub const ALL: [Field; 17] = [
         Field::Slots,
         Field::Connections,
         Field::BytesInFlight,
@@ -42,6 +46,10 @@ impl Field {
         Field::PerConnection,
         Field::Footprint,
         Field::Deadline,
+        Field::Head,
+        Field::Body,
+        Field::Write,
+        Field::Idle,
         Field::RequestRate,
         Field::AcceptRate,
     ];
@@ -61,6 +69,10 @@ impl Field {
             Field::PerConnection => "per_connection",
             Field::Footprint => "footprint",
             Field::Deadline => "deadline",
+            Field::Head => "head",
+            Field::Body => "body",
+            Field::Write => "write",
+            Field::Idle => "idle",
             Field::RequestRate => "request_rate",
             Field::AcceptRate => "accept_rate",
         }
@@ -79,8 +91,8 @@ pub struct ClampedField {
 /// The set of fields that were cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Clamps {
-    shared: u16,
-    lanes: PerLane<u16>,
+    shared: u32,
+    lanes: PerLane<u32>,
 }
 
 impl Clamps {
@@ -114,12 +126,14 @@ impl Clamps {
     }
 }
 
-const fn bit(field: Field) -> u16 {
+const fn bit(field: Field) -> u32 {
     1 << field as u8
 }
 
-/// The lesser of what is asked for and the maximum, and which fields that cut.
-pub(super) fn clamp(asked: &Limits, maximum: &Limits) -> (Limits, Clamps) {
+/// The lesser of what is asked for and the maximum, and which fields that cut. Of a lane that does
+/// not exist nothing is cut: there is nobody to tell.
+pub(super) fn clamp(quota: &Quota, maximum: &Limits) -> (Limits, Clamps) {
+    let asked = &quota.limits;
     let mut clamps = Clamps::default();
     let mut shared = Cutter {
         cut: &mut clamps.shared,
@@ -137,6 +151,9 @@ pub(super) fn clamp(asked: &Limits, maximum: &Limits) -> (Limits, Clamps) {
         maximum.refusal_deadline,
     );
     let lanes = PerLane::from_fn(|lane| {
+        if quota.listeners[lane] == Listener::Absent {
+            return asked.lanes[lane];
+        }
         let mut cutter = Cutter {
             cut: &mut clamps.lanes[lane],
         };
@@ -173,13 +190,23 @@ fn clamp_lane(cutter: &mut Cutter<'_>, asked: &LaneLimits, maximum: &LaneLimits)
         ),
         footprint: cutter.least(Field::Footprint, asked.footprint, maximum.footprint),
         deadline: cutter.least(Field::Deadline, asked.deadline, maximum.deadline),
+        phases: clamp_phases(cutter, &asked.phases, &maximum.phases),
         request_rate: cutter.slower(Field::RequestRate, asked.request_rate, maximum.request_rate),
         accept_rate: cutter.slower(Field::AcceptRate, asked.accept_rate, maximum.accept_rate),
     }
 }
 
+fn clamp_phases(cutter: &mut Cutter<'_>, asked: &LanePhases, maximum: &LanePhases) -> LanePhases {
+    LanePhases {
+        head: cutter.least(Field::Head, asked.head, maximum.head),
+        body: cutter.least(Field::Body, asked.body, maximum.body),
+        write: cutter.least(Field::Write, asked.write, maximum.write),
+        idle: cutter.least(Field::Idle, asked.idle, maximum.idle),
+    }
+}
+
 struct Cutter<'c> {
-    cut: &'c mut u16,
+    cut: &'c mut u32,
 }
 
 impl Cutter<'_> {

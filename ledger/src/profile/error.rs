@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::clamp::Field;
 use crate::lane::Lane;
 
 /// What is divided among the lanes.
@@ -43,6 +44,10 @@ pub enum ProfileError {
     /// A protected lane's deadline is longer than that of a lane before it in the order
     /// anonymous, local, provider: protection buys capacity, not time.
     DeadlineTooLong(Lane),
+    /// A phase of an enabled lane's connections would be over at once.
+    ZeroPhase(Lane, Field),
+    /// A phase of a protected lane is longer than the public lane's.
+    PhaseTooLong(Lane, Field),
     /// Refused connections would be late at once.
     ZeroRefusalDeadline,
     /// An enabled lane's connections may have no request outstanding.
@@ -51,6 +56,8 @@ pub enum ProfileError {
     ZeroRateBudget(Lane),
     /// A protected lane has no rate budget.
     NoRateBudget(Lane),
+    /// The structural maxima have no budget for a rate of a protected lane.
+    NoStructuralRate(Lane),
     /// A rate exemption on a lane that more than loopback reaches.
     RateExemptOffLoopback(Lane),
     /// An enabled protected lane has no reserve, so no floor.
@@ -72,6 +79,8 @@ pub enum ProfileError {
     },
     /// The bytes beside the reserves do not hold one request of this lane.
     ByteBudgetBelowFootprint(Lane),
+    /// A quota below the bytes that the code may hold for one request of this lane.
+    FootprintBelowWorstCase(Lane),
     /// A product or sum of limits does not fit its type.
     ArithmeticOverflow(Resource),
 }
@@ -87,10 +96,13 @@ impl ProfileError {
             ProfileError::ZeroFootprint(_) => "zero_footprint",
             ProfileError::ZeroDeadline(_) => "zero_deadline",
             ProfileError::DeadlineTooLong(_) => "deadline_too_long",
+            ProfileError::ZeroPhase(..) => "zero_phase",
+            ProfileError::PhaseTooLong(..) => "phase_too_long",
             ProfileError::ZeroRefusalDeadline => "zero_refusal_deadline",
             ProfileError::ZeroPerConnection(_) => "zero_per_connection",
             ProfileError::ZeroRateBudget(_) => "zero_rate_budget",
             ProfileError::NoRateBudget(_) => "no_rate_budget",
+            ProfileError::NoStructuralRate(_) => "no_structural_rate",
             ProfileError::RateExemptOffLoopback(_) => "rate_exempt_off_loopback",
             ProfileError::ZeroReserve(..) => "zero_reserve",
             ProfileError::ReserveWithoutListener(..) => "reserve_without_listener",
@@ -100,6 +112,7 @@ impl ProfileError {
                 "reserve_leaves_no_anonymous_capacity"
             }
             ProfileError::ByteBudgetBelowFootprint(_) => "byte_budget_below_footprint",
+            ProfileError::FootprintBelowWorstCase(_) => "footprint_below_worst_case",
             ProfileError::ArithmeticOverflow(_) => "arithmetic_overflow",
         }
     }
@@ -123,6 +136,13 @@ impl ProfileError {
             ProfileError::DeadlineTooLong(_) => {
                 "a protected lane may not wait longer than the others; shorten its deadline"
             }
+            ProfileError::ZeroPhase(..) => {
+                "every connection of the lane would end in this phase; give it some time"
+            }
+            ProfileError::PhaseTooLong(..) => {
+                "a protected lane's peers may not take longer than the public's; \
+                 shorten the phase, or lengthen the public lane's"
+            }
             ProfileError::ZeroRefusalDeadline => {
                 "every refusal would be late at once; give refusals a deadline"
             }
@@ -134,6 +154,10 @@ impl ProfileError {
             }
             ProfileError::NoRateBudget(_) => {
                 "a protected lane must bound its work over time; give it a rate budget"
+            }
+            ProfileError::NoStructuralRate(_) => {
+                "any rate would be granted, which is an exemption by another name; \
+                 give the protected lane's structural maximum a rate budget"
             }
             ProfileError::RateExemptOffLoopback(_) => {
                 "only a lane that nothing but loopback reaches may be rate-exempt; \
@@ -157,6 +181,10 @@ impl ProfileError {
             ProfileError::ByteBudgetBelowFootprint(_) => {
                 "the byte budget beside the reserves holds not one request of the lane; raise it"
             }
+            ProfileError::FootprintBelowWorstCase(_) => {
+                "the code may hold more for a request of the lane than it would be charged; \
+                 raise its footprint to the structural maximum"
+            }
             ProfileError::ArithmeticOverflow(_) => {
                 "the limits do not add up in 64 bits; lower them"
             }
@@ -178,12 +206,17 @@ impl fmt::Display for ProfileError {
             | ProfileError::ReserveAboveShare(lane, resource) => {
                 write!(f, " of {} on {}", resource.name(), lane.name())?;
             }
+            ProfileError::ZeroPhase(lane, field) | ProfileError::PhaseTooLong(lane, field) => {
+                write!(f, " of {} on {}", field.name(), lane.name())?;
+            }
             ProfileError::ZeroFootprint(lane)
             | ProfileError::ZeroDeadline(lane)
             | ProfileError::DeadlineTooLong(lane)
             | ProfileError::ZeroPerConnection(lane)
             | ProfileError::ZeroRateBudget(lane)
             | ProfileError::NoRateBudget(lane)
+            | ProfileError::NoStructuralRate(lane)
+            | ProfileError::FootprintBelowWorstCase(lane)
             | ProfileError::RateExemptOffLoopback(lane)
             | ProfileError::ByteBudgetBelowFootprint(lane) => write!(f, " on {}", lane.name())?,
             ProfileError::ReserveLeavesNoAnonymousCapacity {

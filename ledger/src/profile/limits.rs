@@ -1,5 +1,6 @@
 //! Limits: every number that a profile consists of, once as maxima and once as quota.
 
+use super::clamp::Field;
 use crate::lane::PerLane;
 use crate::rate::RatePolicy;
 use crate::units::{Bytes, Connections, Requests, Slots, Span, Tickets};
@@ -21,10 +22,14 @@ pub struct LaneLimits {
     pub refusals: Connections,
     /// Requests that may be outstanding on one connection.
     pub per_connection: Requests,
-    /// Most bytes that one request of this lane holds.
+    /// Most bytes that one request of this lane holds: its worst case, head, body, answer and
+    /// every note about it included. What the code can hold follows from the code, so that a
+    /// quota may not be below the structural maximum either.
     pub footprint: Bytes,
     /// Longest time from admission to the end of a request.
     pub deadline: Span,
+    /// How long each phase of a connection may last.
+    pub phases: LanePhases,
     /// Bound on admitted requests over time.
     pub request_rate: RatePolicy,
     /// Bound on admitted connections over time.
@@ -43,10 +48,47 @@ impl LaneLimits {
         per_connection: Requests::ZERO,
         footprint: Bytes::ZERO,
         deadline: Span::ZERO,
+        phases: LanePhases::NONE,
         request_rate: RatePolicy::Unmetered,
         accept_rate: RatePolicy::Unmetered,
     };
 }
+
+/// The phases of a connection that carries requests; they recur with each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LanePhases {
+    /// From the first byte that may come (accept, or end of the last answer's idling) to the
+    /// end of a request head.
+    pub head: Span,
+    /// From the head to the end of the body.
+    pub body: Span,
+    /// From the first byte of an answer to its last.
+    pub write: Span,
+    /// Between an answer and the next request's first byte.
+    pub idle: Span,
+}
+
+impl LanePhases {
+    const NONE: LanePhases = LanePhases {
+        head: Span::ZERO,
+        body: Span::ZERO,
+        write: Span::ZERO,
+        idle: Span::ZERO,
+    };
+
+    /// Each phase, under its field's name.
+    pub(super) const fn by_field(&self) -> [(Field, Span); 4] {
+        [
+            (Field::Head, self.head),
+            (Field::Body, self.body),
+            (Field::Write, self.write),
+            (Field::Idle, self.idle),
+        ]
+    }
+}
+
+/// Each lane's phases.
+pub type PhaseDeadlines = PerLane<LanePhases>;
 
 /// All numbers of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +106,8 @@ pub struct Limits {
     pub lanes: PerLane<LaneLimits>,
 }
 
-/// What the code can hold whatever anybody asks for; no manifest can raise it.
+/// What the code can hold whatever anybody asks for; no manifest can raise it. A protected lane
+/// has budgets for its rates here: without, any number that is asked for would be granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructuralMaxima(pub Limits);
 

@@ -8,5 +8,7 @@ mod validate;
 
 pub use clamp::{ClampedField, Clamps, Field};
 pub use error::{ProfileError, Resource};
-pub use limits::{LaneLimits, Limits, Listener, Quota, StructuralMaxima};
+pub use limits::{
+    LaneLimits, LanePhases, Limits, Listener, PhaseDeadlines, Quota, StructuralMaxima,
+};
 pub use validate::{IngressProfile, ValidatedProfile};

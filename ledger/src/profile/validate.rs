@@ -1,5 +1,5 @@
 //! Validation: every rule that a profile must meet before anything is served under it
-//! (keeps L6: an enabled protected lane has a floor, and the general pool is not empty).
+//! (keeps L6: an enabled protected lane has a floor, and the general pool is not empty; P3).
 
 use super::clamp::{Clamps, clamp};
 use super::error::{ProfileError, Resource};
@@ -38,14 +38,16 @@ impl IngressProfile {
         maxima: &StructuralMaxima,
         quota: &Quota,
     ) -> Result<ValidatedProfile, ProfileError> {
-        let (limits, clamps) = clamp(&quota.limits, &maxima.0);
+        let (limits, clamps) = clamp(quota, &maxima.0);
         let profile = IngressProfile {
             limits,
             listeners: quota.listeners,
         };
+        let validated = profile.validate()?;
+        check_maxima(&maxima.0, quota)?;
         Ok(ValidatedProfile {
             clamps,
-            ..profile.validate()?
+            ..validated
         })
     }
 
@@ -71,6 +73,7 @@ impl IngressProfile {
             }
         }
         check_deadlines(&limits, &listeners)?;
+        check_phases(&limits, &listeners)?;
         let enabled = |lane: Lane| listeners[lane] != Listener::Absent;
         let slots = divide(Resource::Slots, limits.slots.count().into(), |lane| {
             let lane = enabled(lane).then_some(&limits.lanes[lane]);
@@ -164,6 +167,41 @@ fn check_deadlines(limits: &Limits, listeners: &PerLane<Listener>) -> Result<(),
             return Err(ProfileError::DeadlineTooLong(lane));
         }
         shortest = deadline;
+    }
+    Ok(())
+}
+
+/// Every phase has some time, and no protected lane's is longer than the public one's: a slow
+/// peer that found a protected lane holds its connection no longer there than in public.
+fn check_phases(limits: &Limits, listeners: &PerLane<Listener>) -> Result<(), ProfileError> {
+    let enabled = |lane: &Lane| listeners[*lane] != Listener::Absent;
+    let public = limits.lanes[Lane::Anonymous].phases.by_field();
+    for lane in Lane::ALL.into_iter().filter(enabled) {
+        let phases = limits.lanes[lane].phases.by_field();
+        for ((field, time), (_, longest)) in phases.into_iter().zip(public) {
+            if time == Span::ZERO {
+                return Err(ProfileError::ZeroPhase(lane, field));
+            }
+            if time > longest && enabled(&Lane::Anonymous) {
+                return Err(ProfileError::PhaseTooLong(lane, field));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What clamping cannot mend: a maximum that is none, and a quota that charges too little.
+fn check_maxima(maxima: &Limits, quota: &Quota) -> Result<(), ProfileError> {
+    let enabled = |lane: &Lane| quota.listeners[*lane] != Listener::Absent;
+    for lane in Lane::ALL.into_iter().filter(enabled) {
+        let most = &maxima.lanes[lane];
+        let is_budget = |rate| matches!(rate, RatePolicy::Budget(_));
+        if lane.is_protected() && !(is_budget(most.request_rate) && is_budget(most.accept_rate)) {
+            return Err(ProfileError::NoStructuralRate(lane));
+        }
+        if quota.limits.lanes[lane].footprint < most.footprint {
+            return Err(ProfileError::FootprintBelowWorstCase(lane));
+        }
     }
     Ok(())
 }

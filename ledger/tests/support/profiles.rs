@@ -1,8 +1,8 @@
 //! Small profiles for tests: a sound one to start from, and random sound ones.
 
 use ingress_ledger::{
-    Bytes, Connections, IngressProfile, Lane, LaneLimits, Limits, Listener, PerLane, RateBudget,
-    RatePolicy, Requests, Slots, Span, Tickets, ValidatedProfile,
+    Bytes, Connections, IngressProfile, Lane, LaneLimits, LanePhases, Limits, Listener, PerLane,
+    RateBudget, RatePolicy, Requests, Slots, Span, Tickets, ValidatedProfile,
 };
 
 /// A lane with some of everything.
@@ -16,6 +16,12 @@ pub const LANE: LaneLimits = LaneLimits {
     per_connection: Requests::new(4),
     footprint: Bytes::new(100),
     deadline: Span::from_secs(1),
+    phases: LanePhases {
+        head: Span::from_millis(400),
+        body: Span::from_millis(500),
+        write: Span::from_millis(600),
+        idle: Span::from_secs(2),
+    },
     request_rate: RatePolicy::Budget(RateBudget {
         burst: 50,
         per_second: 10,
@@ -141,6 +147,7 @@ pub fn random(seed: u64) -> ValidatedProfile {
             per_connection: Requests::new(draw.between(1, 4) as u32),
             footprint: Bytes::new(footprint),
             deadline: Span::from_nanos(deadline),
+            phases: LANE.phases,
             request_rate: rate,
             accept_rate: rate,
         }

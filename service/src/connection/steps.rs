@@ -2,7 +2,7 @@
 
 use ingress_ledger::{ConnectionUse, Instant, Lane, LanePhases};
 
-use crate::boot::policy::DEFAULT_PHASES;
+use crate::boot::policy::DEFAULT_LIMITS;
 use crate::connection::output::Output;
 use crate::connection::record::{Doing, Record, Stage};
 use crate::connection::table::Place;
@@ -28,7 +28,9 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         self.state
             .policy
             .as_ref()
-            .map_or(DEFAULT_PHASES[lane], |policy| policy.phases[lane])
+            .map_or(DEFAULT_LIMITS.lanes[lane].phases, |policy| {
+                policy.phases[lane]
+            })
     }
 
     /// Has a connection with a permit do something else; what it held before was taken from it.

@@ -150,10 +150,14 @@ fn concerns(error: ProfileError, scope: Scope, field: Field) -> bool {
         ProfileError::ZeroPerConnection(lane) => in_lane(lane) && field == Field::PerConn,
         ProfileError::ZeroRateBudget(lane)
         | ProfileError::NoRateBudget(lane)
+        | ProfileError::NoStructuralRate(lane)
         | ProfileError::RateExemptOffLoopback(lane) => in_lane(lane) && is_rate(field),
-        ProfileError::ZeroFootprint(_) | ProfileError::ByteBudgetBelowFootprint(_) => {
-            field == Field::Bytes
+        ProfileError::ZeroPhase(lane, phase) | ProfileError::PhaseTooLong(lane, phase) => {
+            in_lane(lane) && field.word().strip_suffix("_ms") == Some(phase.name())
         }
+        ProfileError::ZeroFootprint(_)
+        | ProfileError::FootprintBelowWorstCase(_)
+        | ProfileError::ByteBudgetBelowFootprint(_) => field == Field::Bytes,
     }
 }
 

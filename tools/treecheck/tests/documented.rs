@@ -10,9 +10,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use ingress_ledger::{Lane, Occupancy, OverloadKind, PermitRefusal, Span};
+use ingress_ledger::{
+    Lane, LanePhases, Limits, Occupancy, OverloadKind, PermitRefusal, RateBudget, RatePolicy, Span,
+};
 use mkmanifest::{LaneRules, Manifest, check_manifest, parse};
-use remote_session_web_ui::policy::{Field, Scope, structural_maxima};
+use remote_session_web_ui::policy::{DRAIN_MAX, Field, Scope, structural_maxima};
 use treecheck::{read, root};
 
 type Table = fn() -> String;
@@ -203,15 +205,33 @@ fn most(field: Field) -> String {
         Field::Bytes => limits.bytes_in_flight.to_string(),
         Field::DeadlineMs | Field::DeadlineS => lane.deadline.as_millis().to_string(),
         Field::RefusalMs => limits.refusal_deadline.as_millis().to_string(),
-        Field::Rate
-        | Field::Burst
-        | Field::AcceptRate
-        | Field::AcceptBurst
-        | Field::HeadMs
-        | Field::BodyMs
-        | Field::WriteMs
-        | Field::IdleMs
-        | Field::DrainMs => "any".into(),
+        Field::Rate => format!("{}, public any", budget(lane.request_rate).per_second),
+        Field::Burst => format!("{}, public any", budget(lane.request_rate).burst),
+        Field::AcceptRate => format!("{}, public any", budget(lane.accept_rate).per_second),
+        Field::AcceptBurst => format!("{}, public any", budget(lane.accept_rate).burst),
+        Field::HeadMs => milliseconds(&limits, |phases| phases.head),
+        Field::BodyMs => milliseconds(&limits, |phases| phases.body),
+        Field::WriteMs => milliseconds(&limits, |phases| phases.write),
+        Field::IdleMs => milliseconds(&limits, |phases| phases.idle),
+        Field::DrainMs => DRAIN_MAX.as_millis().to_string(),
+    }
+}
+
+fn budget(rate: RatePolicy) -> RateBudget {
+    let RatePolicy::Budget(budget) = rate else {
+        panic!("a protected lane's rate has a maximum");
+    };
+    budget
+}
+
+fn milliseconds(limits: &Limits, phase: impl Fn(&LanePhases) -> Span) -> String {
+    let of = |lane: Lane| phase(&limits.lanes[lane].phases).as_millis();
+    let (public, protected) = (of(Lane::Anonymous), of(Lane::LocalHealth));
+    assert_eq!(protected, of(Lane::ProviderHealth));
+    if public == protected {
+        public.to_string()
+    } else {
+        format!("{protected}, public {public}")
     }
 }
 

@@ -5,7 +5,7 @@ use std::println;
 use super::{Explorer, TICK};
 use crate::issuer::Issuer;
 use crate::lane::{Lane, PerLane};
-use crate::profile::{IngressProfile, LaneLimits, Limits, Listener};
+use crate::profile::{IngressProfile, LaneLimits, LanePhases, Limits, Listener};
 use crate::rate::{RateBudget, RatePolicy};
 use crate::units::{Bytes, Connections, Requests, Slots, Span, Tickets};
 
@@ -19,6 +19,12 @@ const LANE: LaneLimits = LaneLimits {
     per_connection: Requests::new(9),
     footprint: Bytes::new(1),
     deadline: Span::from_secs(1),
+    phases: LanePhases {
+        head: Span::from_secs(1),
+        body: Span::from_secs(1),
+        write: Span::from_secs(1),
+        idle: Span::from_secs(1),
+    },
     request_rate: RatePolicy::LoopbackExempt,
     accept_rate: RatePolicy::LoopbackExempt,
 };

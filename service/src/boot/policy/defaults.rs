@@ -1,8 +1,8 @@
 //! What the code can hold, and what it holds when nobody asks for anything else.
 
 use ingress_ledger::{
-    Bytes, Connections, LaneLimits, LanePhases, Limits, PerLane, PhaseDeadlines, RateBudget,
-    RatePolicy, Requests, Slots, Span, StructuralMaxima, Tickets,
+    Bytes, Connections, LaneLimits, LanePhases, Limits, PerLane, RateBudget, RatePolicy, Requests,
+    Slots, Span, StructuralMaxima, Tickets,
 };
 
 use crate::connection::buffers::{INPUT_BYTES, SLOT_BYTES};
@@ -32,6 +32,34 @@ const PROBE_FOOTPRINT: u64 = 2048;
 /// Bytes in flight at most: every slot's worth, and that of a request waiting on every connection.
 const BYTES_MAX: u64 = (STRUCTURAL_SLOTS + STRUCTURAL_CONNECTIONS) as u64 * FULL_FOOTPRINT;
 
+/// The most that a protected lane may ever be asked, whatever a manifest says: a fraction of what
+/// the service serves. A rate that no flood reaches would be an exemption by another name.
+const PROTECTED_RATE_MAX: RatePolicy = RatePolicy::Budget(RateBudget {
+    burst: 2000,
+    per_second: 1000,
+});
+
+/// The longest phase of any connection, and of an active one on a protected lane.
+const PHASE_MAX: Span = Span::from_secs(600);
+const PROTECTED_PHASE_MAX: Span = Span::from_secs(60);
+
+/// Longest time that a drained service still takes public connections.
+pub const DRAIN_MAX: Span = Span::from_secs(600);
+
+const fn protected_maxima(footprint: u64) -> LaneLimits {
+    LaneLimits {
+        phases: LanePhases {
+            head: PROTECTED_PHASE_MAX,
+            body: PROTECTED_PHASE_MAX,
+            write: PROTECTED_PHASE_MAX,
+            idle: PHASE_MAX,
+        },
+        request_rate: PROTECTED_RATE_MAX,
+        accept_rate: PROTECTED_RATE_MAX,
+        ..lane_maxima(QUEUE_MAX, footprint)
+    }
+}
+
 const fn lane_maxima(queue: u32, footprint: u64) -> LaneLimits {
     LaneLimits {
         slots: Slots::new(STRUCTURAL_SLOTS),
@@ -43,13 +71,19 @@ const fn lane_maxima(queue: u32, footprint: u64) -> LaneLimits {
         per_connection: Requests::new(16),
         footprint: Bytes::new(footprint),
         deadline: Span::from_secs(60),
+        phases: LanePhases {
+            head: PHASE_MAX,
+            body: PHASE_MAX,
+            write: PHASE_MAX,
+            idle: PHASE_MAX,
+        },
         request_rate: RatePolicy::Unmetered,
         accept_rate: RatePolicy::Unmetered,
     }
 }
 
-/// What the code can hold whatever a manifest asks for. Rates have no structural maximum: they cost
-/// no memory.
+/// What the code can hold whatever a manifest asks for. Only the public lane's rates have no
+/// maximum: what bounds that lane is its share.
 #[must_use]
 pub const fn structural_maxima() -> StructuralMaxima {
     StructuralMaxima(Limits {
@@ -59,8 +93,8 @@ pub const fn structural_maxima() -> StructuralMaxima {
         refusal_deadline: Span::from_secs(10),
         lanes: PerLane([
             lane_maxima(PUBLIC_QUEUE_MAX, FULL_FOOTPRINT),
-            lane_maxima(QUEUE_MAX, FULL_FOOTPRINT),
-            lane_maxima(QUEUE_MAX, PROBE_FOOTPRINT),
+            protected_maxima(FULL_FOOTPRINT),
+            protected_maxima(PROBE_FOOTPRINT),
         ]),
     })
 }
@@ -82,15 +116,16 @@ pub(crate) const DEFAULT_LIMITS: Limits = Limits {
             per_connection: Requests::new(1),
             footprint: Bytes::new(FULL_FOOTPRINT),
             deadline: Span::from_secs(10),
+            phases: phases(10),
             request_rate: RatePolicy::Unmetered,
             accept_rate: RatePolicy::Unmetered,
         },
-        protected(FULL_FOOTPRINT, Span::from_secs(10)),
-        protected(PROBE_FOOTPRINT, Span::from_secs(2)),
+        protected(FULL_FOOTPRINT, Span::from_secs(10), phases(10)),
+        protected(PROBE_FOOTPRINT, Span::from_secs(2), phases(2)),
     ]),
 };
 
-const fn protected(footprint: u64, deadline: Span) -> LaneLimits {
+const fn protected(footprint: u64, deadline: Span, phases: LanePhases) -> LaneLimits {
     LaneLimits {
         slots: Slots::new(16),
         slot_reserve: Slots::new(8),
@@ -101,6 +136,7 @@ const fn protected(footprint: u64, deadline: Span) -> LaneLimits {
         per_connection: Requests::new(1),
         footprint: Bytes::new(footprint),
         deadline,
+        phases,
         request_rate: RatePolicy::Budget(RateBudget {
             burst: 100,
             per_second: 50,
@@ -111,9 +147,6 @@ const fn protected(footprint: u64, deadline: Span) -> LaneLimits {
         }),
     }
 }
-
-/// How long each phase of a connection may take when no marker says otherwise.
-pub(crate) const DEFAULT_PHASES: PhaseDeadlines = PerLane([phases(10), phases(10), phases(2)]);
 
 /// Longer than the 60 s for which the usual balancers keep a connection, and than the 30 s between
 /// two of the usual probes: a request that meets the close of its connection is lost (RFC 9112 §9.5),

@@ -37,8 +37,8 @@ mod readback;
 mod resolve;
 mod set;
 
-pub(crate) use defaults::{DEFAULT_PHASES, TICKETS};
-pub use defaults::{STRUCTURAL_CONNECTIONS, STRUCTURAL_SLOTS, structural_maxima};
+pub(crate) use defaults::{DEFAULT_LIMITS, TICKETS};
+pub use defaults::{DRAIN_MAX, STRUCTURAL_CONNECTIONS, STRUCTURAL_SLOTS, structural_maxima};
 pub use marker::{
     Field, MARKER_NAME_MAX, MARKER_PREFIX, Marker, MarkerFault, MarkerName, Scope, Value,
 };

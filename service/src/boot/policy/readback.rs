@@ -45,10 +45,12 @@ impl fmt::Display for Policy {
 impl Policy {
     /// What was asked above the structural maximum and cut to it: scope, and the marker's word.
     pub fn clamped(&self) -> impl Iterator<Item = (Scope, &'static str)> + '_ {
-        self.profile.clamps().iter().map(|clamp| {
+        let drain = (Scope::Total, Field::DrainMs.word());
+        let cut = self.profile.clamps().iter().map(|clamp| {
             let scope = clamp.lane.map_or(Scope::Total, Scope::Lane);
             (scope, marker_word(clamp.field))
-        })
+        });
+        cut.chain(self.drain_clamped.then_some(drain))
     }
 
     fn lane(&self, lane: Lane, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -95,6 +97,10 @@ const fn marker_word(limit: Limit) -> &'static str {
         Limit::PerConnection => Field::PerConn.word(),
         Limit::Footprint => "footprint",
         Limit::Deadline => Field::DeadlineMs.word(),
+        Limit::Head => Field::HeadMs.word(),
+        Limit::Body => Field::BodyMs.word(),
+        Limit::Write => Field::WriteMs.word(),
+        Limit::Idle => Field::IdleMs.word(),
         Limit::RequestRate => Field::Rate.word(),
         Limit::AcceptRate => Field::AcceptRate.word(),
     }

@@ -8,9 +8,7 @@ use ingress_ledger::{
     ValidatedProfile,
 };
 
-use crate::boot::policy::defaults::{
-    DEFAULT_DRAIN, DEFAULT_LIMITS, DEFAULT_PHASES, structural_maxima,
-};
+use crate::boot::policy::defaults::{DEFAULT_DRAIN, DEFAULT_LIMITS, DRAIN_MAX, structural_maxima};
 use crate::boot::policy::marker::{Field, Scope, Value};
 use crate::boot::policy::set::{MarkerError, MarkerSet};
 
@@ -23,6 +21,8 @@ pub struct Policy {
     pub phases: PhaseDeadlines,
     /// How long a drained service still takes public connections.
     pub drain: Span,
+    /// Whether more was asked for than [`DRAIN_MAX`](crate::boot::policy::DRAIN_MAX).
+    pub drain_clamped: bool,
 }
 
 /// Why a policy cannot be served under.
@@ -67,7 +67,6 @@ impl From<MarkerError> for PolicyError {
 /// A marker that does not fit the grants, or a profile that breaks a rule.
 pub fn resolve(markers: &MarkerSet, listeners: PerLane<Listener>) -> Result<Policy, PolicyError> {
     let mut limits = DEFAULT_LIMITS;
-    let mut phases = DEFAULT_PHASES;
     for lane in Lane::ALL {
         let scope = Scope::Lane(lane);
         if listeners[lane] == Listener::Absent {
@@ -79,9 +78,9 @@ pub fn resolve(markers: &MarkerSet, listeners: PerLane<Listener>) -> Result<Poli
         }
         let set = Settings { markers, scope };
         set.lane_limits(&mut limits.lanes[lane])?;
-        set.phases(&mut phases[lane])?;
+        set.phases(&mut limits.lanes[lane].phases)?;
     }
-    follow_public_deadline(markers, listeners, &mut limits);
+    follow_public(markers, listeners, &mut limits);
     let set = Settings {
         markers,
         scope: Scope::Total,
@@ -92,19 +91,20 @@ pub fn resolve(markers: &MarkerSet, listeners: PerLane<Listener>) -> Result<Poli
     let profile =
         IngressProfile::resolve(&structural_maxima(), &quota).map_err(PolicyError::Profile)?;
     Ok(Policy {
+        phases: PerLane::from_fn(|lane| profile.lane(lane).phases),
         profile,
-        phases,
-        drain,
+        drain: drain.min(DRAIN_MAX),
+        drain_clamped: drain > DRAIN_MAX,
     })
 }
 
 /// A protected lane may take no longer than the public one; where the operator asks for a shorter
-/// public deadline and says nothing of a protected lane's, that follows.
-fn follow_public_deadline(markers: &MarkerSet, listeners: PerLane<Listener>, limits: &mut Limits) {
+/// public deadline or phase and says nothing of a protected lane's, that follows.
+fn follow_public(markers: &MarkerSet, listeners: PerLane<Listener>, limits: &mut Limits) {
     if listeners[Lane::Anonymous] == Listener::Absent {
         return;
     }
-    let public = limits.lanes[Lane::Anonymous].deadline;
+    let mut public = limits.lanes[Lane::Anonymous];
     for lane in [Lane::LocalHealth, Lane::ProviderHealth] {
         let set = Settings {
             markers,
@@ -112,7 +112,15 @@ fn follow_public_deadline(markers: &MarkerSet, listeners: PerLane<Listener>, lim
         };
         if set.number(Field::DeadlineMs).is_none() && set.number(Field::DeadlineS).is_none() {
             let deadline = &mut limits.lanes[lane].deadline;
-            *deadline = public.min(*deadline);
+            *deadline = public.deadline.min(*deadline);
+        }
+        let protected = phase_fields(&mut limits.lanes[lane].phases);
+        for ((field, time), (_, longest)) in
+            protected.into_iter().zip(phase_fields(&mut public.phases))
+        {
+            if set.number(field).is_none() {
+                *time = (*longest).min(*time);
+            }
         }
     }
 }
@@ -212,12 +220,7 @@ impl Settings<'_> {
     }
 
     fn phases(&self, phases: &mut LanePhases) -> Result<(), PolicyError> {
-        for (field, phase) in [
-            (Field::HeadMs, &mut phases.head),
-            (Field::BodyMs, &mut phases.body),
-            (Field::WriteMs, &mut phases.write),
-            (Field::IdleMs, &mut phases.idle),
-        ] {
+        for (field, phase) in phase_fields(phases) {
             if self.number(field) == Some(0) {
                 return Err(PolicyError::ZeroPhase(self.scope, field));
             }
@@ -225,6 +228,16 @@ impl Settings<'_> {
         }
         Ok(())
     }
+}
+
+/// Each phase, under its marker's field.
+fn phase_fields(phases: &mut LanePhases) -> [(Field, &mut Span); 4] {
+    [
+        (Field::HeadMs, &mut phases.head),
+        (Field::BodyMs, &mut phases.body),
+        (Field::WriteMs, &mut phases.write),
+        (Field::IdleMs, &mut phases.idle),
+    ]
 }
 
 fn put<T>(field: &mut T, value: Option<T>) {
@@ -318,6 +331,63 @@ mod tests {
             resolved(THREE, &longer),
             Err(PolicyError::Profile(_))
         ));
+    }
+
+    #[test]
+    fn protected_phases_follow_a_shorter_public_one_and_are_never_longer() {
+        for word in ["head", "body", "write", "idle"] {
+            let public = format!("ingress_public_{word}_ms=1500");
+            let policy = resolved(THREE, &[&public]).unwrap();
+            let limits = policy.profile.limits().lanes;
+            let mut followed = limits[Lane::Anonymous].phases;
+            for lane in [Lane::LocalHealth, Lane::ProviderHealth] {
+                let mut phases = limits[lane].phases;
+                for ((_, time), (_, longest)) in phase_fields(&mut phases)
+                    .into_iter()
+                    .zip(phase_fields(&mut followed))
+                {
+                    assert!(*time <= *longest, "{word} of {lane:?}");
+                }
+            }
+            let longer = format!("ingress_local_{word}_ms=1501");
+            let error = resolved(THREE, &[&public, &longer]).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    PolicyError::Profile(ProfileError::PhaseTooLong(Lane::LocalHealth, _))
+                ),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_marker_of_a_protected_lane_is_without_a_maximum() {
+        // As many digits as a marker's name holds.
+        let words = ["head_ms", "body_ms", "write_ms", "idle_ms", "rate", "burst"];
+        for scope in ["local", "provider"] {
+            for word in words {
+                let public = |word| format!("ingress_public_{word}=999999");
+                let names = ["head_ms", "body_ms", "write_ms", "idle_ms"].map(public);
+                let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let marker = format!("ingress_{scope}_{word}=999999");
+                names.push(&marker);
+                let policy = resolved(THREE, &names).unwrap();
+                // A burst is cut with its rate.
+                let reported = format!("{scope}_{}", word.replace("burst", "rate"));
+                let cut: Vec<_> = policy
+                    .clamped()
+                    .map(|(scope, word)| format!("{}_{word}", scope.word()))
+                    .collect();
+                assert!(cut.contains(&reported), "{reported} in {cut:?}");
+            }
+        }
+        let policy = resolved(THREE, &["ingress_local_accept_rate=999999"]).unwrap();
+        let cut = (Scope::Lane(Lane::LocalHealth), "accept_rate");
+        assert!(policy.clamped().eq([cut]));
+        let policy = resolved(THREE, &["ingress_total_drain_ms=600001"]).unwrap();
+        assert_eq!((policy.drain, policy.drain_clamped), (DRAIN_MAX, true));
+        assert!(policy.to_string().ends_with(" clamped=total_drain_ms"));
     }
 
     #[test]

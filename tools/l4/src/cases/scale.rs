@@ -250,7 +250,7 @@ fn refused(session: &mut Session<'_>) -> Result<(), Failure> {
             .collect();
         answer = http::counted(tally, public, &get);
         drop(held);
-        if answer.as_ref().is_ok_and(|one| one.status == 503) {
+        if answer.as_ref().is_ok_and(|one| one.status == 429) {
             break;
         }
     }
@@ -275,7 +275,7 @@ fn refusal(session: &mut Session<'_>, answer: &Result<Response, Ending>, limit: 
     );
     session.check(
         "the next connection is refused with count and limit",
-        answer.as_ref().is_ok_and(|one| one.status == 503)
+        answer.as_ref().is_ok_and(|one| one.status == 429)
             && number("in_use") == Some(limit)
             && number("limit") == Some(limit),
         told,
