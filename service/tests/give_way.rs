@@ -83,7 +83,7 @@ fn the_oldest_idler_gives_way_of_either_kind() {
         wire.send(newcomer, "G");
     }
     let refused = wire.connect(Anonymous);
-    assert_eq!(wire.response(refused).status, 503, "all of them work");
+    assert_eq!(wire.response(refused).status, 429, "all of them work");
     assert_eq!(idle_closed(&wire, Anonymous), 3);
     wire.finish();
 }
@@ -135,7 +135,7 @@ fn whoever_is_in_a_head_has_its_time_and_then_gives_way() {
         wire.send(second, byte);
         wire.pass_ms(HEAD_MS - 11);
         let refused = wire.connect(Anonymous);
-        assert_eq!(wire.response(refused).status, 503, "{byte:?}");
+        assert_eq!(wire.response(refused).status, 429, "{byte:?}");
         wire.pass_ms(1);
         let newcomer = wire.connect(Anonymous);
         assert_eq!(wire.peer(first).closed, Some(Closed::InOrder), "{byte:?}");
@@ -458,7 +458,7 @@ fn idlers_of_another_lane_do_not_give_way() {
         wire.send(conn, "G");
     }
     let refused = wire.connect(Anonymous);
-    assert_eq!(wire.response(refused).status, 503);
+    assert_eq!(wire.response(refused).status, 429);
     assert!(!wire.is_closed(probe) && !wire.is_closed(local));
     wire.finish();
 }
@@ -602,7 +602,7 @@ proptest! {
                     if room || leaver.is_some() {
                         model.open.push((newcomer, Doing::Silent(wire.now_ms)));
                     } else {
-                        prop_assert_eq!(wire.response(newcomer).status, 503);
+                        prop_assert_eq!(wire.response(newcomer).status, 429);
                     }
                 }
                 3..=5 if !model.open.is_empty() => {

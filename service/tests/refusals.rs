@@ -318,7 +318,7 @@ fn every_refusal_is_answered_however_many_there_are() {
         1,
         "the last one"
     );
-    let told = evidence.service[Anonymous].responses.of_class(5);
+    let told = evidence.service[Anonymous].responses.of_class(4);
     assert_eq!(told, 100);
 }
 

@@ -324,7 +324,7 @@ fn records_run_out() {
         let told = kernel
             .connections
             .iter()
-            .filter(|one| one.statuses() == [503]);
+            .filter(|one| one.statuses() == [429]);
         assert_eq!(told.count(), released, "each with an answer");
         assert!(
             kernel
@@ -356,7 +356,7 @@ fn records_run_out() {
     drain(&mut kernel);
     let kernel = ends_well(kernel);
     let refused = kernel.counted("conns_refused_anonymous");
-    assert_eq!(kernel.counted("status_503_anonymous"), refused);
+    assert_eq!(kernel.counted("status_429_anonymous"), refused);
     assert_eq!(kernel.counted("refusals_unanswered_anonymous"), 0);
     assert_eq!(
         kernel.counted("conns_high_water_anonymous") + refused,
