@@ -132,14 +132,10 @@ impl<const CHANNELS: usize, P: ChannelLifecyclePolicy> ChannelOperations<CHANNEL
         context: &OperationContext<'_>,
         channel: ChannelId,
     ) -> Result<(), CloseError> {
-        let opener = self
-            .openers
-            .get(channel.to_wire() as usize)
-            .copied()
-            .flatten();
-        match opener {
+        let place = self.openers.get(channel.to_wire() as usize);
+        match place.and_then(Option::as_ref) {
             None => Err(CloseError::UnknownChannel),
-            Some(opener) if opener != *context.identity => Err(CloseError::NotTheOpener),
+            Some(opener) if opener != context.identity => Err(CloseError::NotTheOpener),
             Some(_) => self.manager.close(channel),
         }
     }
