@@ -129,6 +129,10 @@ struct LaneEvidence {
     gaveWay @42 :UInt64;
     # Connections in a head, a body or an answer ended to let newcomers or
     # waiting requests in.
+    denials @43 :UInt64;
+    # Answers without an admission, which the lane's rate paid for.
+    denialsUnpaid @44 :UInt64;
+    # Such answers past the lane's rate; each ended its connection.
     # end
 }
 

@@ -145,6 +145,17 @@ fn a_slow_head_is_answered_408() {
     assert_eq!(wire.finish().service[Anonymous].timed_out, 1);
 }
 
+/// Browsers open connections ahead of need.
+#[test]
+fn a_connection_that_never_sent_a_byte_is_closed_without_a_word() {
+    let mut wire = Wire::tight(&["ingress_public_head_ms=1000"]);
+    let conn = wire.connect(Anonymous);
+    wire.pass_ms(1100);
+    assert!(wire.peer(conn).inbound.is_empty());
+    assert_eq!(wire.peer(conn).closed, Some(Closed::InOrder));
+    assert_eq!(wire.finish().service[Anonymous].timed_out, 0);
+}
+
 #[test]
 fn a_second_head_has_its_own_time() {
     let mut wire = Wire::tight(&["ingress_public_head_ms=1000"]);

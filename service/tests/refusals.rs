@@ -130,23 +130,19 @@ fn rate_limited() {
             "ingress_provider_burst=5",
         ]);
         let conn = wire.connect(lane);
-        let statuses: Vec<_> = (0..8).map(|_| wire.ask(conn, GET).status).collect();
-        assert_eq!(statuses, [200, 200, 200, 200, 200, 429, 429, 429]);
+        let statuses: Vec<_> = (0..5).map(|_| wire.ask(conn, GET).status).collect();
+        assert_eq!(statuses, [200; 5]);
         let refused = wire.ask(conn, GET);
-        assert_eq!(refused.code(), "rate_limited");
+        assert_eq!((refused.status, refused.code()), (429, "rate_limited"));
         assert_eq!(
             refused.field("connection"),
-            None,
-            "the connection is not at fault"
+            Some("close"),
+            "a refusal is an answer, and the budget for answers is spent"
         );
         wire.pass_ms(1000);
-        let served = (0..12)
-            .filter(|_| wire.ask(conn, GET).status == 200)
-            .count();
-        assert!(
-            (4..=5).contains(&served),
-            "the bucket holds its burst again: {served}"
-        );
+        let conn = wire.connect(lane);
+        let served = (0..5).filter(|_| wire.ask(conn, GET).status == 200).count();
+        assert_eq!(served, 5, "the bucket holds its burst again");
         wire.finish();
     }
 }
@@ -225,12 +221,13 @@ fn clock_lost() {
     wire.is_clock_lost = true;
     let response = wire.ask(conn, GET);
     assert_eq!((response.status, response.code()), (503, "clock_lost"));
+    assert_eq!(response.field("connection"), Some("close"));
     let refused = wire.connect(Anonymous);
     let response = wire.response(refused);
     assert_eq!((response.status, response.code()), (503, "clock_lost"));
     assert_eq!(wire.peer(refused).closed, Some(Closed::InOrder));
     wire.is_clock_lost = false;
-    assert_eq!(wire.ask(conn, GET).status, 200);
+    assert_eq!(wire.ask_once(Anonymous, GET).status, 200);
     let evidence = wire.finish();
     assert_eq!(
         evidence.ledger.lanes[Anonymous].counters.overloads[OverloadKind::ClockLost],
@@ -533,6 +530,73 @@ fn a_denied_request_with_a_body_is_the_last() {
         "the body is not taken for a request"
     );
     wire.finish();
+}
+
+/// RFC 9931: a client that asks to be connected elsewhere, or for another protocol, may already have
+/// sent what is for somebody else.
+#[test]
+fn nothing_behind_a_refused_change_of_protocol_is_a_request() {
+    for (asked, status) in [
+        (
+            "CONNECT db.example:443 HTTP/1.1\r\nHost: db.example:443\r\n\r\n",
+            501,
+        ),
+        (
+            "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+            200,
+        ),
+        (
+            "GET /nothing HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\n\r\n",
+            404,
+        ),
+        (
+            "GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n",
+            417,
+        ),
+    ] {
+        let mut wire = Wire::tight(&[]);
+        let conn = wire.connect(Anonymous);
+        wire.send(conn, format!("{asked}{GET}"));
+        let response = wire.response(conn);
+        assert_eq!(
+            (response.status, response.field("connection")),
+            (status, Some("close")),
+            "{asked}"
+        );
+        assert!(wire.peer(conn).inbound.is_empty(), "{asked}");
+        wire.finish();
+    }
+}
+
+/// Everything that a protected lane answers costs its rate: denied, malformed or refused.
+#[test]
+fn a_flood_of_denials_on_a_protected_lane_ends_with_its_budget() {
+    for (asked, status) in [
+        ("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", 403),
+        ("POST /healthz HTTP/1.1\r\nHost: a\r\n\r\n", 405),
+    ] {
+        let mut wire = Wire::tight(&["ingress_provider_rate=1", "ingress_provider_burst=5"]);
+        let conn = wire.connect(ProviderHealth);
+        for kept in (0..5).map(|_| wire.ask(conn, asked)) {
+            assert_eq!((kept.status, kept.field("connection")), (status, None));
+        }
+        let last = wire.ask(conn, asked);
+        assert_eq!(
+            (last.status, last.field("connection")),
+            (status, Some("close"))
+        );
+        // The budget is the lane's: a request over another connection meets it as well.
+        let other = wire.connect(ProviderHealth);
+        let refused = wire.ask(other, GET);
+        assert_eq!(
+            (refused.code(), refused.field("connection")),
+            ("rate_limited", Some("close"))
+        );
+        // No other lane has paid for any of it.
+        assert_eq!(wire.ask_once(LocalHealth, GET).status, 200);
+        let counters = wire.finish().ledger.lanes[ProviderHealth].counters.clone();
+        assert_eq!((counters.denials, counters.denials_unpaid), (5, 2));
+    }
 }
 
 /// One request for every fault of form.

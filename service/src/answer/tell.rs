@@ -61,7 +61,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         };
         let lane = self.memory[at].lane();
         self.state.ledger.route_denied(lane);
-        self.tell(at, Problem::of_denial(denial), after, now);
+        self.tell_at_cost(at, Problem::of_denial(denial), after, now);
     }
 
     /// The request's form is at fault: what follows it cannot be trusted, so it is the last.
@@ -69,25 +69,45 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
         let Parts { record, input, .. } = self.memory.parts(at);
         record.input.discard(input);
         record.asked.persistence = Persistence::Close;
-        self.tell(at, Problem::of_fault(fault), After::Linger, now);
+        self.tell_at_cost(at, Problem::of_fault(fault), After::Linger, now);
     }
 
-    /// Not admitted, or not in time. A lane that has no connection left keeps none for a retry.
+    /// Not admitted.
     pub(crate) fn tell_overload(&mut self, at: Place, overload: IngressOverload, now: Now) {
-        let after = if self.state.permits.can_admit(self.memory[at].lane()) {
+        let after = self.after_overload(at);
+        let problem = Problem::of_overload(overload, &mut self.state.jitter);
+        self.tell_at_cost(at, problem, after, now);
+    }
+
+    /// A lane that has no connection left keeps none for a retry.
+    fn after_overload(&self, at: Place) -> After {
+        if self.state.permits.can_admit(self.memory[at].lane()) {
             self.after_request(at)
         } else {
             After::Linger
-        };
-        let problem = Problem::of_overload(overload, &mut self.state.jitter);
-        self.tell(at, problem, after, now);
+        }
     }
 
     /// A request's deadline has passed while it waited for a slot.
     pub(crate) fn expire(&mut self, at: Place, reservation: IngressReservation<'static>, now: Now) {
         self.count_time_out(at);
         self.release_reservation(at, reservation, Ended::Cancelled);
-        self.tell_overload(at, IngressOverload::DeadlineExceeded, now);
+        let after = self.after_overload(at);
+        let problem =
+            Problem::of_overload(IngressOverload::DeadlineExceeded, &mut self.state.jitter);
+        self.tell(at, problem, after, now);
+    }
+
+    /// Tells what no request was admitted for: it draws on the lane's rate as an admission does
+    /// (INV-DENIALS), and one that the rate does not pay for is the connection's last. What follows
+    /// comes over a connection of its own, and is bounded by the rate of accepts.
+    fn tell_at_cost(&mut self, at: Place, problem: Problem, after: After, now: Now) {
+        let lane = self.memory[at].lane();
+        let after = match self.state.ledger.charge_denial(lane, now) {
+            Ok(()) => after,
+            Err(_) => After::Linger,
+        };
+        self.tell(at, problem, after, now);
     }
 
     /// Puts a refusing answer into the connection's note area and has it sent.

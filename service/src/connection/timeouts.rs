@@ -3,7 +3,7 @@
 //! | stage | what happens |
 //! |---|---|
 //! | head, body | 408, then the connection lingers and is closed |
-//! | idle, lingering | closed quietly |
+//! | nothing sent yet, idle, lingering | closed quietly: browsers open connections ahead of need |
 //! | waiting for a slot | 503 `deadline_exceeded`, by the ledger's own word |
 //! | waiting for a job | the handler goes on without it |
 //! | answering, in a session with something to send | aborted: the peer does not read |
@@ -23,7 +23,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
             Stage::Open { doing, .. } => doing,
         };
         match doing {
-            Doing::Fresh | Doing::Head => {
+            Doing::Head => {
                 self.count_time_out(at);
                 self.tell_fault(at, Fault::HeadTimeout, now);
             }
@@ -31,7 +31,7 @@ impl<const CONNS: usize, const SLOTS: usize> Server<'_, CONNS, SLOTS> {
                 self.count_time_out(at);
                 self.tell_fault(at, Fault::BodyTimeout, now);
             }
-            Doing::Idle | Doing::Lingering { .. } => self.end(at, Reason::Silent),
+            Doing::Fresh | Doing::Idle | Doing::Lingering { .. } => self.end(at, Reason::Silent),
             Doing::Working { job, .. } => {
                 let job = *job;
                 self.state.jobs.give_up(job);

@@ -142,7 +142,8 @@ impl<'a> Head<'a> {
             Err(httparse::Error::TooManyHeaders) => return Err(Fault::TooManyHeaders),
             Err(_) => return Err(Fault::HeaderValue),
         };
-        let fields = Fields::collect(headers)?;
+        let mut fields = Fields::collect(headers)?;
+        fields.leaves_http |= line.method == b"CONNECT";
         fields.check_host(line.version)?;
         Ok(Self {
             method,
@@ -195,6 +196,7 @@ struct Fields<'a> {
     framing: FramingFields,
     says_close: bool,
     says_keep_alive: bool,
+    leaves_http: bool,
     expects_continue: bool,
     expects_more: bool,
 }
@@ -216,6 +218,8 @@ impl<'a> Fields<'a> {
                     fields.says_close |= option.eq_ignore_ascii_case(b"close");
                     fields.says_keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
                 }
+            } else if name.eq_ignore_ascii_case("upgrade") {
+                fields.leaves_http = true;
             } else if name.eq_ignore_ascii_case("expect") {
                 for expectation in list_items(value) {
                     let is_known = expectation.eq_ignore_ascii_case(b"100-continue");
@@ -243,10 +247,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// RFC 9112 §9.3.
+    /// RFC 9112 §9.3, and RFC 9931: a client that asks for another protocol, or to be connected
+    /// elsewhere, may have sent already what somebody else was to read. Unless that is granted,
+    /// nothing behind it is a request.
     fn persistence(&self, version: Version) -> Persistence {
         let default = matches!(version, Version::Http11);
-        if self.says_close || !(default || self.says_keep_alive) {
+        let is_last = self.says_close || self.leaves_http;
+        if is_last || !(default || self.says_keep_alive) {
             Persistence::Close
         } else {
             Persistence::KeepAlive

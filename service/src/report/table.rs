@@ -94,6 +94,13 @@ lane_rows! {
         => Draft::counter(Requests, "requests for a path or method that is not the lane's")
             .line().json().field(16)
             .look("on a protected lane: someone tries it out, or a probe has the wrong path");
+    read denials as LaneRead::Number(|lane| lane.requests.counters.denials)
+        => Draft::counter(Requests, "answers without an admission, which the lane's rate paid for")
+            .line().field(43);
+    read denials_unpaid as LaneRead::Number(|lane| lane.requests.counters.denials_unpaid)
+        => Draft::counter(Requests, "such answers past the lane's rate; each ended its connection")
+            .line().field(44)
+            .look("on a protected lane: someone floods it with what is denied");
     read serving as LaneRead::Number(|lane| lane.requests.serving)
         => Draft::gauge(Requests, "requests admitted and not ended, with a slot")
             .json().field(7);

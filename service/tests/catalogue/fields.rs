@@ -108,7 +108,6 @@ fn lines_and_fields() {
         "X: a\tb\r\n",
         "X: \"a, b\"\r\n",
         "Content-Length: 0\r\n",
-        "Upgrade: h2c\r\nHTTP2-Settings: x\r\n",
         "TE: trailers\r\n",
         "Trailer: Host\r\n",
         "X-Transfer-Encoding: chunked\r\n",

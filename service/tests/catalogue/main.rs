@@ -61,6 +61,16 @@ fn passes(request: &str, status: u16) {
     assert_eq!(statuses, [status, 200], "{request:?}");
 }
 
+/// This answer, behind which nothing is a request: what follows may be for somebody else.
+fn is_last(request: &str, status: u16) {
+    let answers = answers(Anonymous, request);
+    let [answer] = &answers[..] else {
+        panic!("{} answers to {request:?}", answers.len());
+    };
+    let found = (answer.status, answer.field("connection"));
+    assert_eq!(found, (status, Some("close")), "{request:?}");
+}
+
 /// A drain with this framing and body, taken for a grace of 250 ms.
 fn drains(head: &str, body: &str) {
     let request = format!("POST /drain HTTP/1.1\r\nHost: a\r\n{head}\r\n\r\n{body}");

@@ -2,7 +2,7 @@
 
 use ingress_ledger::Lane::{Anonymous, ProviderHealth};
 
-use crate::{answers, passes, refused};
+use crate::{answers, is_last, passes, refused};
 
 #[test]
 fn probes_that_are_answered() {
@@ -66,16 +66,6 @@ fn requests_of_browsers_and_tools() {
             "Connection: keep-alive\r\nsec-ch-ua: \"A\";v=\"1\", \"Not)A;Brand\";v=\"99\"\r\nUpgrade-Insecure-Requests: 1\r\nSec-Fetch-Mode: navigate\r\nAccept-Encoding: gzip, deflate, br, zstd\r\nCookie: a=b; c=\"d\"\r\nPriority: u=0, i",
             200,
         ),
-        (
-            "/",
-            "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk",
-            200,
-        ),
-        (
-            "/",
-            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
-            200,
-        ),
         ("/", "Range: bytes=0-3", 200),
         ("/", "Range: bytes=99999-\r\nIf-Range: \"x\"", 200),
         ("/", "If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT", 200),
@@ -113,12 +103,22 @@ fn requests_of_browsers_and_tools() {
         ("PUT /x", 404),
         ("POST /", 405),
         ("TRACE /", 501),
-        ("CONNECT b:443", 501),
-        ("CONNECT /x", 501),
         ("PURGE /", 501),
         ("get /", 501),
     ] {
         passes(&format!("{line} HTTP/1.1\r\nHost: a\r\n\r\n"), status);
+    }
+    for line in ["CONNECT b:443", "CONNECT /x"] {
+        is_last(&format!("{line} HTTP/1.1\r\nHost: a\r\n\r\n"), 501);
+    }
+    for fields in [
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk",
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+    ] {
+        is_last(
+            &format!("GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n\r\n"),
+            200,
+        );
     }
 }
 

@@ -2,7 +2,7 @@
 
 use ingress_ledger::Lane::Anonymous;
 
-use crate::{passes, refused};
+use crate::{is_last, passes, refused};
 
 #[test]
 fn targets() {
@@ -68,7 +68,7 @@ fn targets() {
     passes("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 204);
     passes("OPTIONS http://a HTTP/1.1\r\nHost: a\r\n\r\n", 204);
     passes("OPTIONS / HTTP/1.1\r\nHost: a\r\n\r\n", 405);
-    passes("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 501);
+    is_last("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 501);
     passes("PROPFIND /healthz HTTP/1.1\r\nHost: a\r\n\r\n", 501);
 }
 
