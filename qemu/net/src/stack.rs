@@ -47,6 +47,16 @@ impl<D: FrameDevice> NetStack<D> {
         }
     }
 
+    /// The same, to look at.
+    #[must_use]
+    pub fn device(&self, transport: TransportId) -> Option<&D> {
+        let card = self.transports.get(usize::from(transport.0))?.card?;
+        match &self.ports.get(usize::from(card.0))?.link {
+            Link::Card(device) => Some(device),
+            Link::Loop(_) => None,
+        }
+    }
+
     /// The counters of a transport.
     #[must_use]
     pub fn transport_counters(&self, transport: TransportId) -> Option<TransportCounters> {
