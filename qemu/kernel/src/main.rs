@@ -14,6 +14,8 @@ use freestanding as _;
 
 #[expect(unsafe_code, reason = "reads what the loader left")]
 mod boot;
+#[expect(unsafe_code, reason = "memory that cards write, their registers")]
+mod cards;
 #[expect(unsafe_code, reason = "global state")]
 mod cell;
 #[expect(unsafe_code, reason = "single instructions")]
@@ -27,5 +29,3 @@ mod panic;
 mod time;
 #[expect(unsafe_code, reason = "entry code, saved state")]
 mod trap;
-#[expect(unsafe_code, reason = "memory that devices write")]
-mod virtio;

@@ -124,13 +124,6 @@ pub(crate) fn keep(count: u64) -> Result<(), OutOfFrames> {
     })
 }
 
-/// Gives back adjacent frames of [`take_adjacent`].
-pub(crate) fn give_adjacent(address: u64, count: usize) {
-    for index in 0..count as u64 {
-        Frame::reclaim(address.wrapping_add(index.wrapping_mul(PAGE_BYTES))).free();
-    }
-}
-
 /// How much memory is and was in use, in frames.
 pub(crate) struct FrameUse {
     /// Frames of RAM that the kernel manages.

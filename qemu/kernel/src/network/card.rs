@@ -3,14 +3,13 @@
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
+use harness_kernel::virtio::card::Arrivals;
+use harness_kernel::virtio::faults::CardFaults;
 use harness_net::{NetStack, NicConfig, TRANSPORTS_MAX};
 
+pub(crate) use crate::cards::Card;
+use crate::cards::network_cards;
 use crate::device::console::print_line;
-use crate::virtio::card::{Arrivals, NetworkCard};
-use crate::virtio::pci;
-
-/// The card that the stack is built over.
-pub(crate) type Card = NetworkCard;
 
 /// The network over the machine's cards.
 pub(crate) type Network = harness_kernel::sockets::network::Network<NetStack<Card>>;
@@ -24,8 +23,8 @@ const PREFIX: u8 = 24;
 pub(crate) fn start_cards() -> Vec<Card> {
     let mut cards = Vec::new();
     // One more than the network takes, which then says so.
-    for (number, found) in (1_u8..).zip(pci::network_cards().take(TRANSPORTS_MAX)) {
-        match NetworkCard::start(found) {
+    for (number, card) in (1_u8..).zip(network_cards().take(TRANSPORTS_MAX)) {
+        match card {
             Ok(card) => cards.push(card),
             Err(error) => {
                 print_line!("nic{number} unusable: {error}");
@@ -68,4 +67,19 @@ const fn address_of(number: u8, host: u8) -> Ipv4Addr {
 /// Lets the card interrupt; false if frames are there already.
 pub(crate) fn arm(card: &mut Card) -> bool {
     card.arm() == Arrivals::None
+}
+
+/// Prints what a card did that it must not, if it did.
+pub(crate) fn print_faults(card: &Card) {
+    let faults = card.faults();
+    if faults != CardFaults::default() {
+        print_line!(
+            "network card line={} unknown={} short={} long={} full={}",
+            card.line(),
+            faults.unknown,
+            faults.short,
+            faults.long,
+            faults.full
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 use harness_net::{Binding, TransportId};
 
-use super::card::Network;
+use super::card::{Network, print_faults};
 use crate::device::console::print_line;
 
 /// Prints a line for every listener that there was, and one for each transport
@@ -29,6 +29,9 @@ pub(crate) fn print_reports(network: &Network) {
     }
     let transports = u8::try_from(network.stack.transport_count()).unwrap_or(u8::MAX);
     for transport in (0..transports).map(TransportId) {
+        if let Some(card) = network.stack.device(transport) {
+            print_faults(card);
+        }
         if let Some(seen) = network.stack.transport_counters(transport) {
             print_line!(
                 "transport {transport} received={} sent={} unsent={} malformed={} strays={} unacceptable={} challenges={} challenges_suppressed={} budget_exhausted={}",

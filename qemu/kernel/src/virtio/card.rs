@@ -1,93 +1,46 @@
 //! A virtio network card as the TCP stack wants it.
 //!
-//! A received frame is parsed where the device wrote it; a sent one is written
-//! where the device reads it. The driver copies nothing.
+//! A received frame is parsed where the card wrote it; a sent one is written where
+//! the card reads it. The driver copies nothing.
+//!
+//! Invariants: VIRTIO-TRUST.
 
-use super::memory::{BUFFER_BYTES, Buffer};
-use super::pci::Found;
-use super::queue::{Direction, Interrupts, Queue};
-use crate::device::console::print_line;
-use crate::memory::frames::OutOfFrames;
+use crate::virtio::direction::Direction;
+use crate::virtio::error::CardError;
+use crate::virtio::faults::{CardFault, CardFaults};
+use crate::virtio::queue::{BUFFER_BYTES, Buffer, Interrupts, Queue};
+use crate::virtio::registers::Registers;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 use harness_net::{FRAME_BYTES_MAX, FrameDevice};
-use virtio_drivers::transport::pci::{PciTransport, VirtioPciError};
-use virtio_drivers::transport::{DeviceStatus, Transport};
+use virtio_drivers::Hal;
+use virtio_drivers::transport::Transport;
 
-/// Frames that may arrive between two polls. The device's own limit is 256.
-const RECEIVE_BUFFERS: usize = 256;
+/// Frames that may arrive between two polls. The card's own limit is 256.
+pub const RECEIVE_BUFFERS: usize = 256;
 
 /// Frames that may be on their way out.
-const TRANSMIT_BUFFERS: usize = 128;
+pub const TRANSMIT_BUFFERS: usize = 128;
 
 /// Bytes of the header before each frame (virtio 1.2, 5.1.6).
 const HEADER_BYTES: usize = 12;
 
 const _: () = assert!(HEADER_BYTES + FRAME_BYTES_MAX <= BUFFER_BYTES);
 
-/// Feature: the device has a hardware address.
+/// Feature: the card has a hardware address.
 const FEATURE_MAC: u64 = 1 << 5;
 
-/// Feature: the device follows virtio 1.0 or later.
+/// Feature: the card follows virtio 1.0 or later.
 const FEATURE_VERSION_1: u64 = 1 << 32;
 
-/// Why a card cannot be used.
-#[derive(Debug)]
-pub(crate) enum CardError {
-    /// Its PCI side is not as virtio requires.
-    Pci(VirtioPciError),
-    /// A queue cannot be set up, or its configuration cannot be read.
-    Device(virtio_drivers::Error),
-    /// It lacks a feature: a hardware address, or virtio 1.0.
-    Features,
-    /// It did not agree to the chosen features.
-    Refused,
-    /// There is no memory for its buffers.
-    Memory,
-}
-
-impl CardError {
-    /// One sentence for the console.
-    const fn explain(&self) -> &'static str {
-        match self {
-            Self::Pci(_) => "network card: its PCI registers are not as virtio requires",
-            Self::Device(_) => "network card: a queue or its configuration cannot be used",
-            Self::Features => {
-                "network card: it has no hardware address or is older than virtio 1.0"
-            }
-            Self::Refused => "network card: it refused the features that it had offered",
-            Self::Memory => "network card: no memory for its buffers",
-        }
-    }
-}
-
-impl fmt::Display for CardError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.explain())?;
-        match self {
-            Self::Pci(error) => write!(f, ": {error}"),
-            Self::Device(error) => write!(f, ": {error}"),
-            Self::Features | Self::Refused | Self::Memory => Ok(()),
-        }
-    }
-}
-
-impl From<OutOfFrames> for CardError {
-    fn from(_: OutOfFrames) -> Self {
-        Self::Memory
-    }
-}
-
-/// A frame where the device wrote it.
-pub(crate) struct ReceivedFrame {
+/// A frame where the card wrote it.
+pub struct ReceivedFrame {
     buffer: Buffer,
     end: usize,
 }
 
 impl AsRef<[u8]> for ReceivedFrame {
     fn as_ref(&self) -> &[u8] {
-        // A device that claims less than a header has sent an empty frame.
         self.buffer
             .bytes()
             .get(HEADER_BYTES..self.end)
@@ -95,20 +48,25 @@ impl AsRef<[u8]> for ReceivedFrame {
     }
 }
 
+/// Told at once of a card that is given up: its interrupt line, and why.
+pub type Tell = fn(u8, CardFault);
+
 /// A running card.
-pub(crate) struct NetworkCard {
-    transport: PciTransport,
+pub struct NetworkCard<T, H: Hal> {
+    registers: Registers<T>,
     mac: [u8; 6],
     line: u8,
-    receive: Box<Queue<RECEIVE_BUFFERS>>,
-    transmit: Box<Queue<TRANSMIT_BUFFERS>>,
-    /// Transmit buffers that the device does not have; their headers are zero.
+    receive: Box<Queue<H, RECEIVE_BUFFERS>>,
+    transmit: Box<Queue<H, TRANSMIT_BUFFERS>>,
+    /// Transmit buffers that the card does not have; their headers are zero.
     spare: Vec<Buffer>,
     /// Takes a frame for which there is no room.
     discard: Buffer,
     /// Whether the receive queue interrupts now.
     armed: Interrupts,
     health: Health,
+    faults: CardFaults,
+    tell: Tell,
 }
 
 /// Whether a card keeps to its side of the queues.
@@ -120,53 +78,58 @@ enum Health {
     Failed,
 }
 
-impl NetworkCard {
-    /// Sets a card up; it receives from here on, and interrupts when armed.
-    pub(crate) fn start(found: Found) -> Result<Self, CardError> {
-        let line = found.line();
-        let mut transport = found.transport().map_err(CardError::Pci)?;
-        negotiate(&mut transport)?;
-        let mac = transport
-            .read_consistent(|| transport.read_config_space::<[u8; 6]>(0))
-            .map_err(CardError::Device)?;
-        let receive = Queue::new(&mut transport, Direction::Receive).map_err(CardError::Device)?;
-        let transmit =
-            Queue::new(&mut transport, Direction::Transmit).map_err(CardError::Device)?;
-        let mut receive = Box::new(receive);
-        let mut transmit = Box::new(transmit);
-        receive.want_interrupts(Interrupts::Off);
-        transmit.want_interrupts(Interrupts::Off);
-        for buffer in Buffer::take(RECEIVE_BUFFERS)? {
-            receive
-                .give(buffer, BUFFER_BYTES)
-                .map_err(|_| CardError::Memory)?;
+/// Whether frames wait to be received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Frames are there: poll instead of waiting.
+    Waiting,
+    /// None; the next one interrupts.
+    None,
+}
+
+impl<T: Transport, H: Hal> NetworkCard<T, H> {
+    /// Sets a card up that raises this interrupt line; it receives from here on, and
+    /// interrupts when armed.
+    ///
+    /// # Errors
+    /// The card cannot be used: it is reset, and what it was lent is lost.
+    pub fn start(transport: T, line: u8, tell: Tell) -> Result<Self, CardError> {
+        let mut registers = Registers::reset(transport)?;
+        match Parts::set_up(&mut registers) {
+            Ok(parts) => Ok(Self {
+                registers,
+                mac: parts.mac,
+                line,
+                receive: parts.receive,
+                transmit: parts.transmit,
+                spare: parts.spare,
+                discard: parts.discard,
+                armed: Interrupts::Off,
+                health: Health::Sound,
+                faults: CardFaults::default(),
+                tell,
+            }),
+            Err(error) => {
+                registers.give_up();
+                Err(error)
+            }
         }
-        let spare = Buffer::take(TRANSMIT_BUFFERS)?;
-        let discard = Buffer::take(1)?.pop().ok_or(CardError::Memory)?;
-        transport.finish_init();
-        receive.notify(&mut transport);
-        Ok(Self {
-            transport,
-            mac,
-            line,
-            receive,
-            transmit,
-            spare,
-            discard,
-            armed: Interrupts::Off,
-            health: Health::Sound,
-        })
     }
 
     /// The interrupt controller's line that it raises.
-    pub(crate) fn line(&self) -> u8 {
+    pub const fn line(&self) -> u8 {
         self.line
+    }
+
+    /// What it did that it must not.
+    pub const fn faults(&self) -> CardFaults {
+        self.faults
     }
 
     /// Asks for an interrupt at the next frame, before a halt; polling for frames
     /// ends it. Frames that came before the question was asked are reported here.
     #[must_use]
-    pub(crate) fn arm(&mut self) -> Arrivals {
+    pub fn arm(&mut self) -> Arrivals {
         if self.health == Health::Failed {
             return Arrivals::None;
         }
@@ -182,8 +145,8 @@ impl NetworkCard {
 
     /// Lowers the interrupt line, after it interrupted. Reading the register
     /// leaves the guest, so it is done for no other reason.
-    pub(crate) fn acknowledge(&mut self) {
-        let _reason = self.transport.ack_interrupt();
+    pub fn acknowledge(&mut self) {
+        self.registers.acknowledge_interrupt();
     }
 
     fn disarm(&mut self) {
@@ -194,49 +157,75 @@ impl NetworkCard {
     fn reclaim(&mut self) {
         while self.health == Health::Sound {
             match self.transmit.take() {
-                Ok(Some((buffer, _))) => self.spare.push(buffer),
+                Ok(Some(returned)) => self.spare.push(returned.buffer),
                 Ok(None) => return,
-                Err(broken) => self.fail(broken.explain()),
+                Err(fault) => self.fail(fault),
             }
         }
     }
 
     /// Gives the card up: after its reset it reads and writes no memory, so what
     /// it was lent is lost and nothing else.
-    fn fail(&mut self, why: &str) {
-        self.transport.set_status(DeviceStatus::empty());
+    #[cold]
+    fn fail(&mut self, fault: CardFault) {
+        self.registers.give_up();
         self.health = Health::Failed;
-        print_line!("network card line={} failed: {why}", self.line);
+        self.faults.count(fault);
+        (self.tell)(self.line, fault);
+    }
+
+    /// Where a frame ends in its buffer. A length that cannot be makes an empty frame,
+    /// which the stack counts with the malformed: the card may still be of use.
+    fn end_of(&mut self, written: u32) -> usize {
+        let written = usize::try_from(written).unwrap_or(usize::MAX);
+        let fault = match written {
+            0..HEADER_BYTES => CardFault::Short,
+            HEADER_BYTES..=BUFFER_BYTES => return written,
+            _ => CardFault::Long,
+        };
+        self.faults.count(fault);
+        HEADER_BYTES
     }
 }
 
-/// Whether frames wait to be received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrivals {
-    /// Frames are there: poll instead of waiting.
-    Waiting,
-    /// None; the next one interrupts.
-    None,
+/// What a card is made of, while it is made.
+struct Parts<H: Hal> {
+    mac: [u8; 6],
+    receive: Box<Queue<H, RECEIVE_BUFFERS>>,
+    transmit: Box<Queue<H, TRANSMIT_BUFFERS>>,
+    spare: Vec<Buffer>,
+    discard: Buffer,
 }
 
-fn negotiate(transport: &mut PciTransport) -> Result<(), CardError> {
-    let known = DeviceStatus::ACKNOWLEDGE | DeviceStatus::DRIVER;
-    transport.set_status(DeviceStatus::empty());
-    transport.set_status(known);
-    let wanted = FEATURE_MAC | FEATURE_VERSION_1;
-    if transport.read_device_features() & wanted != wanted {
-        return Err(CardError::Features);
-    }
-    transport.write_driver_features(wanted);
-    transport.set_status(known | DeviceStatus::FEATURES_OK);
-    if transport.get_status().contains(DeviceStatus::FEATURES_OK) {
-        Ok(())
-    } else {
-        Err(CardError::Refused)
+impl<H: Hal> Parts<H> {
+    fn set_up<T: Transport>(registers: &mut Registers<T>) -> Result<Self, CardError> {
+        registers.negotiate(FEATURE_MAC | FEATURE_VERSION_1)?;
+        let mac = registers.hardware_address()?;
+        let mut receive = Box::new(registers.queue(Direction::Receive)?);
+        let mut transmit = Box::new(registers.queue(Direction::Transmit)?);
+        receive.want_interrupts(Interrupts::Off);
+        transmit.want_interrupts(Interrupts::Off);
+        for buffer in Buffer::take::<H>(RECEIVE_BUFFERS)? {
+            let given = receive.give(buffer, BUFFER_BYTES);
+            given.map_err(|_| CardError::Memory)?;
+        }
+        let spare = Buffer::take::<H>(TRANSMIT_BUFFERS)?;
+        let discard = Buffer::take::<H>(1)?.pop().ok_or(CardError::Memory)?;
+        registers.start();
+        if receive.must_notify() {
+            registers.notify(Direction::Receive);
+        }
+        Ok(Self {
+            mac,
+            receive,
+            transmit,
+            spare,
+            discard,
+        })
     }
 }
 
-impl FrameDevice for NetworkCard {
+impl<T: Transport, H: Hal> FrameDevice for NetworkCard<T, H> {
     type Frame = ReceivedFrame;
 
     fn mac(&self) -> [u8; 6] {
@@ -251,9 +240,13 @@ impl FrameDevice for NetworkCard {
             return None;
         }
         match self.receive.take() {
-            Ok(taken) => taken.map(|(buffer, end)| ReceivedFrame { buffer, end }),
-            Err(broken) => {
-                self.fail(broken.explain());
+            Ok(None) => None,
+            Ok(Some(returned)) => Some(ReceivedFrame {
+                end: self.end_of(returned.written),
+                buffer: returned.buffer,
+            }),
+            Err(fault) => {
+                self.fail(fault);
                 None
             }
         }
@@ -265,7 +258,7 @@ impl FrameDevice for NetworkCard {
         }
         // The queue has a descriptor for every receive buffer there is.
         if self.receive.give(frame.buffer, BUFFER_BYTES).is_err() {
-            self.fail("its receive queue has no room for a buffer of its own");
+            self.fail(CardFault::Full(Direction::Receive));
         }
     }
 
@@ -290,8 +283,9 @@ impl FrameDevice for NetworkCard {
         let (frame, _) = body.split_at_mut(len);
         let result = fill(frame);
         if let Err(buffer) = self.transmit.give(buffer, end) {
-            // The device has every descriptor; the frame is lost like on a wire.
+            // The queue has a descriptor for every transmit buffer there is.
             self.spare.push(buffer);
+            self.fail(CardFault::Full(Direction::Transmit));
         }
         result
     }
@@ -300,7 +294,11 @@ impl FrameDevice for NetworkCard {
         if self.health == Health::Failed {
             return;
         }
-        self.transmit.notify(&mut self.transport);
-        self.receive.notify(&mut self.transport);
+        if self.transmit.must_notify() {
+            self.registers.notify(Direction::Transmit);
+        }
+        if self.receive.must_notify() {
+            self.registers.notify(Direction::Receive);
+        }
     }
 }
