@@ -594,7 +594,7 @@ fn a_flood_of_denials_on_a_protected_lane_ends_with_its_budget() {
         );
         // No other lane has paid for any of it.
         assert_eq!(wire.ask_once(LocalHealth, GET).status, 200);
-        let counters = wire.finish().ledger.lanes[ProviderHealth].counters.clone();
+        let counters = wire.finish().ledger.lanes[ProviderHealth].counters;
         assert_eq!((counters.denials, counters.denials_unpaid), (5, 2));
     }
 }
