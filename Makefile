@@ -26,7 +26,7 @@ NEEDS_TEST := $(NEEDS_RUN) wrk:wrk haproxy:haproxy slowhttptest:slowhttptest hpi
 	git:git
 
 GUEST := -p harness-kernel -p remote-session-web-ui -p ingress-probe -p hostile
-GUEST_FEATURES := --features remote-session-web-ui/capos,hostile/guest
+GUEST_FEATURES := --features harness-kernel/guest,remote-session-web-ui/capos,hostile/guest
 HOST_ONLY := -p ingress-schema -p ingress-ledger -p remote-session-web-ui -p mkmanifest -p l4 \
 	-p treecheck -p harness-net -p fuzz
 GUEST_LIBS := -p harness-kernel -p ingress-probe -p hostile
@@ -106,7 +106,7 @@ broken: setup-run ## Build the deliberately broken services and kernels for the 
 	done
 	@for feature in $(BROKEN_KERNEL); do \
 		echo "broken: $$feature"; \
-		$(CARGO) build --locked --profile guest -p harness-kernel --features "$$feature" \
+		$(CARGO) build --locked --profile guest -p harness-kernel --features "guest,$$feature" \
 			--target-dir target/broken-build; \
 		mkdir -p "target/broken/$$feature"; \
 		cp target/broken-build/guest/harness-kernel "target/broken/$$feature/"; \
